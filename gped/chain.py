@@ -1,0 +1,200 @@
+"""The teacher: a chain of draws from the posterior of a network's parameters."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from gped.inputs import Inputs
+from gped.randomness import stream
+from gped.readings import Reading, ReadingsInfo
+from gped.reference import Reference
+from gped.sgld import SGLD
+from gped.threads import threads
+
+LogLikelihood = Callable[[Tensor, Tensor], Tensor]
+
+
+class ChainDivergedError(RuntimeError):
+    """The chain left the region where numbers make sense."""
+
+
+def categorical(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Log-likelihood of each label under the softmax of the outputs."""
+    return torch.log_softmax(outputs, 1).gather(1, targets.unsqueeze(1)).squeeze(1)
+
+
+class Chain:
+    """Draws θ_1, θ_2, … from the posterior given D, and what they say of the unlabelled inputs D'.
+
+    Iterating runs the chain and yields readings; meanwhile it updates the references. Every random choice has
+    its own stream, and none depends on the number of steps: a longer chain extends a shorter one.
+
+    Args:
+        network: Any module; its parameters are θ_0, and its forward pass gives logits. It is kept in evaluation
+            mode, because p(y|x, θ) must be a function of θ.
+        inputs: The inputs of D.
+        labels: The targets of D.
+        unlabelled: D', the inputs that readings are about.
+        sampler: The update rule of θ.
+        steps: T.
+        burn_in: B; the draws before it do not count.
+        thinning: Steps between two readings, the smallest H of all students.
+        further_steps: Steps after T, for students that are fine-tuned; they do not count for the references.
+        batch_size: M, taken from D in reshuffled passes. A last minibatch of a pass may be smaller.
+        reading_size: M', drawn from D' uniformly with replacement.
+        seed: Of all the chain's streams.
+        log_likelihood: Of each target, given the network's outputs.
+        references: Inputs whose posterior expectations are wanted, by name.
+        device: Where to compute.
+        threads: Cores to use.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        inputs: Tensor | Inputs,
+        labels: Tensor,
+        unlabelled: Tensor | Inputs,
+        sampler: SGLD,
+        *,
+        steps: int,
+        burn_in: int,
+        thinning: int,
+        further_steps: int = 0,
+        batch_size: int = 100,
+        reading_size: int = 100,
+        seed: int = 0,
+        log_likelihood: LogLikelihood = categorical,
+        references: Mapping[str, Reference] | None = None,
+        device: torch.device | str = "cpu",
+        threads: int = 1,
+    ) -> None:
+        device = torch.device(device)
+        self.network = network.to(device).eval()
+        self.labelled = Inputs.of(inputs).to(device)
+        self.labels = labels.to(device)
+        self.inputs = Inputs.of(unlabelled).to(device)
+        self.sampler = sampler
+        self.log_likelihood = log_likelihood
+        self.references = dict(references or {})
+        self.threads = threads
+        if len(self.labelled) != len(labels):
+            raise ValueError(f"D has {len(self.labelled)} inputs but {len(labels)} labels: they must be as many.")
+        if not 1 <= batch_size <= len(labels):
+            raise ValueError(f"batch_size is {batch_size}: it must be between 1 and the {len(labels)} inputs of D.")
+
+        self._parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
+        if not self._parameters:
+            raise ValueError("the network has no parameters that require a gradient: there is nothing to sample.")
+        self.theta, views = _flat(self._parameters)
+        self.gradient, self._gradient_views = _flat(self._parameters)
+        for parameter, view in zip(self._parameters, views, strict=True):
+            parameter.data = view.copy_(parameter.data)
+        with torch.inference_mode():
+            classes = self.network(self.inputs[:1]).shape[-1]
+        if log_likelihood is categorical and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
+            raise ValueError(
+                f"labels go from {int(labels.min())} to {int(labels.max())}, but the network has {classes} outputs: "
+                f"labels must be 0 to {classes - 1}."
+            )
+        self.info = ReadingsInfo(
+            inputs=len(self.inputs),
+            classes=classes,
+            size=reading_size,
+            thinning=thinning,
+            burn_in=burn_in,
+            steps=steps,
+            last_step=steps + further_steps,
+        )
+        for reference in self.references.values():
+            reference.start(burn_in, steps, device)
+
+        self.t = 0
+        self._order = _Passes(len(labels), batch_size, stream(seed, "order of D"))
+        self._noise = stream(seed, "noise", device)
+        self._reading_indices = stream(seed, "order of D'")
+        self._loss_bound = math.inf
+
+    @property
+    def available(self) -> range:
+        """The steps whose readings are still to come."""
+        return self.info.due[max(0, self.t // self.info.thinning - self.info.burn_in // self.info.thinning) :]
+
+    def __iter__(self) -> Iterator[Reading]:
+        """Run the chain from where it stands to its end."""
+        while self.t < self.info.last_step:
+            with threads(self.threads):
+                self.step()
+                reading = self.read() if self.t in self.info.due else None
+            if reading:
+                yield reading
+
+    def step(self) -> None:
+        """Draw θ_{t+1} and let the references hear of it."""
+        batch = self._order.next()
+        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels[batch]).mean()
+        gradients = torch.autograd.grad(log_likelihood * len(self.labels), self._parameters)
+        for view, gradient in zip(self._gradient_views, gradients, strict=True):
+            view.copy_(gradient)
+        self.t += 1
+        self._check(-log_likelihood.item())
+        self.sampler.update(self.theta, self.gradient, self.t, self._noise)
+        for reference in self.references.values():
+            if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:
+                reference.update(self.network)
+
+    @torch.no_grad()
+    def read(self) -> Reading:
+        """What the current draw says of a random minibatch of D'."""
+        indices = torch.randint(self.info.inputs, (self.info.size,), generator=self._reading_indices)
+        log_probabilities = torch.log_softmax(self.network(self.inputs[indices]), 1)
+        return Reading(self.t, indices, log_probabilities)
+
+    def _check(self, loss: float) -> None:
+        """Stop at once when the chain diverges, rather than distil nonsense for hours."""
+        if self.t == 1:
+            self._loss_bound = 1000 * max(1.0, abs(loss))
+        if not abs(loss) <= self._loss_bound:  # also true for NaN
+            raise ChainDivergedError(
+                f"the chain diverged at step {self.t}: the mean negative log-likelihood of a minibatch is {loss:.4g} "
+                f"with a step size of {self.sampler.step_size(self.t):.4g} for {len(self.labels)} training inputs. "
+                "Use a smaller step size; one tenth is a good next try."
+            )
+
+
+def _flat(parameters: list[nn.Parameter]) -> tuple[Tensor, list[Tensor]]:
+    """One empty vector with room for all parameters, and a view of it in the shape of each.
+
+    Filters are laid out channels-last, the order in which convolutions are fastest.
+    """
+    first = parameters[0]
+    vector = torch.empty(sum(p.numel() for p in parameters), dtype=first.dtype, device=first.device)
+    views = []
+    for parameter, part in zip(parameters, vector.split([p.numel() for p in parameters]), strict=True):
+        if parameter.dim() == 4:
+            out, depth, height, width = parameter.shape
+            views.append(part.view(out, height, width, depth).permute(0, 3, 1, 2))
+        else:
+            views.append(part.view(parameter.shape))
+    return vector, views
+
+
+class _Passes:
+    """Minibatches in passes over the data, without replacement, reshuffled for each pass."""
+
+    def __init__(self, inputs: int, batch_size: int, generator: torch.Generator) -> None:
+        self.inputs = inputs
+        self.batch_size = batch_size
+        self.generator = generator
+        self.order = torch.empty(0, dtype=torch.int64)
+        self.position = 0
+
+    def next(self) -> Tensor:
+        if self.position >= len(self.order):
+            self.order = torch.randperm(self.inputs, generator=self.generator)
+            self.position = 0
+        batch = self.order[self.position : self.position + self.batch_size]
+        self.position += self.batch_size
+        return batch

@@ -1,0 +1,153 @@
+"""Generalized posterior expectation distillation: the paper's Algorithm 1.
+
+The chain (lines 3 to 5) speaks in readings: at step t it draws a minibatch S' of D' (line 7) and says what θ_t thinks
+of it. Any number of students listen, and each does what lines 6 to 13 say of the one student there. Whether the
+readings come from a running chain or from a file makes no difference, and neither does who else is listening.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from gped.expectations import estimator
+from gped.networks import Network
+from gped.pruning import GroupLasso, without_dead_units, zero_dead_units
+from gped.randomness import stream
+from gped.readings import Reading, Readings
+from gped.students import Student, StudentSpec
+from gped.threads import threads as use_threads
+
+
+def distill(readings: Readings, students: Sequence[StudentSpec], threads: int = 1) -> list[Student]:
+    """Train all students on the same readings.
+
+    Args:
+        readings: A `Chain`, which then runs to its end, or a `Recording`.
+        students: What each is to be.
+        threads: Cores to use.
+    """
+    learners = [Learner(student, readings) for student in students]
+    for reading in tqdm(readings, "distilling", len(readings.available), unit="reading", disable=None):
+        listening = [learner for learner in learners if learner.listens_at(reading.step)]
+        if listening:
+            with use_threads(threads):
+                x = readings.inputs[reading.indices]
+                for learner in listening:
+                    learner.update(reading, x)
+    return [learner.student() for learner in learners]
+
+
+class Learner:
+    """A student in the making: parameters φ, estimates ĝ with counts m, optimiser, and the number of updates s."""
+
+    def __init__(self, spec: StudentSpec, readings: Readings) -> None:
+        _check_that_they_match(spec, readings)
+        self.spec = spec
+        self.scaling = readings.inputs.scaling
+        self.U = [estimator(target.estimator, len(readings.inputs)) for target in spec.targets]
+        self.network = Network(
+            spec.architecture,
+            sum(spec.values),
+            stream(spec.seed, "initialisation"),
+            spec.dropout,
+            stream(spec.seed, "dropout", readings.inputs.images.device),
+        ).to(readings.inputs.images.device)
+        self.regulariser = spec.pruning
+        self.s = 0
+        self._noise = stream(spec.seed, "input noise", readings.inputs.images.device)
+        self._stages: dict[str, Student] = {}
+        self._start_adam(spec.learning_rate, t=0)
+
+    def listens_at(self, t: int) -> bool:
+        """Line 6: mod(t, H) = 0. That t > B is the chain's to see to."""
+        return t % self.spec.thinning == 0 and t <= self.spec.last_step
+
+    def update(self, reading: Reading, x: Tensor) -> None:
+        """Lines 8 to 13, for the inputs x of the minibatch S'."""
+        t, S, log_p = reading
+        targets, R = self.spec.targets, self.regulariser
+
+        # ĝ ← U(ĝ, θ_t, m) and m ← m + 1, for each i in S'
+        g_hat = [U(S, target.expectation(log_p)) for U, target in zip(self.U, targets, strict=True)]
+
+        # φ ← φ + α_s (Σ ∇ℓ(ĝ, f(x|φ)) + λ∇R(φ)), with the mean for the sum and Adam for the plain step
+        if self.spec.input_noise:
+            x = self.scaling.noisy(x, self.spec.input_noise, self._noise)
+        f = self.network.train()(x).split(self.spec.values, 1)
+        loss = torch.stack(
+            [target.expectation.head.loss(z, g) for target, z, g in zip(targets, f, g_hat, strict=True)]
+        ).sum()
+        if R and not R.proximal:
+            loss = loss + R.strength * R.penalty(self.network)
+        alpha = self._learning_rate(t)
+        self.adam.param_groups[0]["lr"] = alpha
+        self.adam.zero_grad()
+        loss.backward()
+        self.adam.step()
+        if R and R.proximal:
+            R.shrink(self.network, alpha)
+        self.s += 1
+
+        if R and t + self.spec.thinning > self.spec.steps:  # the last update before T
+            self._prune(R)
+
+    def student(self) -> Student:
+        """The student as it stands, independent of what follows."""
+        names = [(target.expectation.name, target.expectation.head) for target in self.spec.targets]
+        return Student(
+            network=self.network.snapshot(),
+            heads=tuple((name, head, size) for (name, head), size in zip(names, self.spec.values, strict=True)),
+            classes=self.spec.classes,
+            scaling=self.scaling,
+            updates=self.s,
+            specification=self.spec.describe(),
+            stages=dict(self._stages),
+        )
+
+    def _learning_rate(self, t: int) -> float:
+        halvings = (t - self._start) // self.spec.halving_every if self.spec.halving_every else 0
+        return self._initial_rate * 0.5**halvings
+
+    def _start_adam(self, learning_rate: float, t: int) -> None:
+        self._initial_rate, self._start = learning_rate, t
+        self.adam = torch.optim.Adam(self.network.parameters(), learning_rate, fused=True)
+
+    def _prune(self, lasso: GroupLasso) -> None:
+        """Remove what the regulariser has silenced; from here on, train without it. The estimates ĝ go on."""
+        before = self.student()
+        zero_dead_units(self.network, lasso.threshold)
+        self.network = without_dead_units(self.network)
+        self.regulariser = None
+        self._start_adam(lasso.fine_tuning_rate, self.spec.steps)
+        self._stages = {"before pruning": before, "after pruning": self.student()}
+
+
+def _check_that_they_match(spec: StudentSpec, readings: Readings) -> None:
+    """Refuse a student that cannot learn from these readings, before any time is spent."""
+    info, available = readings.info, readings.available
+    if spec.classes != info.classes:
+        raise ValueError(f"the student has {spec.classes} classes, but the readings have {info.classes}.")
+    if readings.inputs.images.shape[1:] != spec.architecture.input_shape:
+        raise ValueError(
+            f"the student's network reads inputs of shape {spec.architecture.input_shape}, but the readings are about "
+            f"inputs of shape {tuple(readings.inputs.images.shape[1:])}."
+        )
+    if spec.thinning % info.thinning:
+        raise ValueError(
+            f"the student's thinning is {spec.thinning}, but there is a reading every {info.thinning} steps: it must "
+            "be a multiple of that."
+        )
+    if spec.steps // spec.thinning <= info.burn_in // spec.thinning:
+        raise ValueError(
+            f"the student listens at multiples of {spec.thinning} up to step {spec.steps}, but the burn-in lasts until "
+            f"{info.burn_in}: it would hear nothing. Lower its thinning or add steps."
+        )
+    last = spec.last_step // spec.thinning * spec.thinning
+    if info.due.start not in available or last not in available:
+        raise ValueError(
+            f"the student needs all readings from step {info.due.start} to {last}, but those that can be had are "
+            f"{f'from {available[0]} to {available[-1]}' if available else 'none'}: the chain is too short or has "
+            "already passed them, or the recording is truncated or still being written."
+        )

@@ -1,0 +1,119 @@
+"""What is distilled: expectations E[g] over the posterior, and how they are estimated from single draws.
+
+An expectation is a plain function of a reading's log-probabilities, shape (inputs, classes), with the head
+that can learn it:
+
+    confidence = Expectation("confidence", lambda log_p: log_p.exp().amax(1), head=Exponential())
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gped.heads import Dirichlet, Exponential, Head, Softmax
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A posterior expectation E[g].
+
+    Args:
+        name: What it is called in student files and tables.
+        g: From log-probabilities (inputs, classes) to one value, or one value per class, for each input.
+        head: How a student expresses it, and the loss that goes with it.
+    """
+
+    name: str
+    g: Callable[[Tensor], Tensor]
+    head: Head
+
+    def __call__(self, log_probabilities: Tensor) -> Tensor:
+        """The values of g, shape (inputs, values)."""
+        values = self.g(log_probabilities)
+        return values.unsqueeze(1) if values.dim() == 1 else values
+
+
+def _entropy(log_p: Tensor) -> Tensor:
+    return -(log_p.exp() * log_p).sum(1)
+
+
+def _variance(log_p: Tensor) -> Tensor:
+    p = log_p.exp()
+    return p * (1 - p)
+
+
+predictive = Expectation("predictive", Tensor.exp, head=Softmax())
+"""The posterior predictive distribution E[p(y|x, θ)]."""
+
+entropy = Expectation("entropy", _entropy, head=Exponential())
+"""The expected entropy E[−Σ p log p], also called expected data uncertainty; never negative."""
+
+variance = Expectation("variance", _variance, head=Exponential())
+"""E[p(1 − p)], which the paper calls the posterior marginal variance.
+
+It is the expected variance of the class indicator under a draw, not the posterior variance of p, which is
+E[p²] − E[p]².
+"""
+
+
+def log_predictive(temperature: float = 2.5, smoothing: float = 1e-3) -> Expectation:
+    """E[log π] for tempered and smoothed probabilities π, as EnD² distils it.
+
+    π = (1 − smoothing)(softmax(log p / temperature) − 1/C) + 1/C, so that no log π is infinite. Its head is a
+    Dirichlet trained at the same temperature.
+    """
+    if not temperature > 0:
+        raise ValueError(f"the temperature of log_predictive is {temperature}: it must be positive.")
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"the smoothing of log_predictive is {smoothing}: it must be in [0, 1).")
+
+    def g(log_p: Tensor) -> Tensor:
+        uniform = 1 / log_p.shape[1]
+        tempered = torch.softmax(log_p / temperature, 1)
+        return torch.log((1 - smoothing) * (tempered - uniform) + uniform)
+
+    return Expectation("log_predictive", g, head=Dirichlet(temperature))
+
+
+class Stochastic:
+    """U_s: the newest draw alone, ĝ ← g(θ_t). It remembers nothing, so it costs nothing per input."""
+
+    def __call__(self, indices: Tensor, values: Tensor) -> Tensor:
+        """The estimate for these inputs, given g under the newest draw."""
+        return values
+
+
+class Online:
+    """U_o: the running mean over all draws that an input has met, ĝ ← (m ĝ + g(θ_t)) / (m + 1).
+
+    An input drawn twice in one minibatch met one draw, and is counted once.
+
+    Args:
+        inputs: Number of inputs in D'. The table of means is what U_o costs.
+    """
+
+    def __init__(self, inputs: int) -> None:
+        self.counts = torch.zeros(inputs, dtype=torch.int64)
+        self.means = torch.zeros(inputs, 0, dtype=torch.float64)
+
+    def __call__(self, indices: Tensor, values: Tensor) -> Tensor:
+        """Update the means of these inputs with g under the newest draw, and return them."""
+        if not self.means.shape[1]:  # the first values tell how many there are for each input
+            self.counts = self.counts.to(values.device)
+            self.means = torch.zeros(len(self.counts), values.shape[1], dtype=torch.float64, device=values.device)
+        counts = self.counts[indices] + 1
+        means = self.means[indices]
+        # Duplicates write the same count and mean twice, hence once.
+        self.counts[indices] = counts
+        self.means[indices] = means + (values - means) / counts.unsqueeze(1)
+        return self.means[indices].to(values.dtype)
+
+
+Estimator = Stochastic | Online
+
+
+def estimator(name: str, inputs: int) -> Estimator:
+    """U_s for "us", U_o for "uo", over this many inputs."""
+    return Stochastic() if name == "us" else Online(inputs)

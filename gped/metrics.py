@@ -1,0 +1,109 @@
+"""How good predictions and uncertainties are. Arrays in, a number out; no torch."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score, roc_curve
+
+Array = np.ndarray
+
+
+def nll(probabilities: Array, labels: Array) -> float:
+    """Mean negative log-likelihood of the labels."""
+    chosen = np.asarray(probabilities, np.float64)[np.arange(len(labels)), labels]
+    return float(-np.log(np.maximum(chosen, np.finfo(np.float64).tiny)).mean())
+
+
+def accuracy(probabilities: Array, labels: Array) -> float:
+    """Share of inputs whose most probable class is the label."""
+    return float((np.argmax(probabilities, 1) == labels).mean())
+
+
+def brier(probabilities: Array, labels: Array) -> float:
+    """Mean squared distance between the distribution and the label's indicator, summed over classes: 0 to 2."""
+    errors = np.array(probabilities, np.float64)
+    errors[np.arange(len(labels)), labels] -= 1
+    return float((errors**2).sum(1).mean())
+
+
+def ece(probabilities: Array, labels: Array, bins: int = 15) -> float:
+    """Expected calibration error: |accuracy − confidence| in equal-width bins of confidence, weighted by their size."""
+    confidence = np.max(probabilities, 1)
+    correct = np.argmax(probabilities, 1) == labels
+    bin_of = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)  # bins are (k/bins, (k+1)/bins]
+    gaps = np.bincount(bin_of, correct - confidence, bins)
+    return float(np.abs(gaps).sum() / len(labels))
+
+
+def entropy_mae(student: Array, ensemble: Array) -> float:
+    """Mean absolute error of the student's expected entropy."""
+    return float(np.abs(np.asarray(student, np.float64) - ensemble).mean())
+
+
+def auroc(in_distribution: Array, out_of_distribution: Array) -> float:
+    """Probability that an out-of-distribution input has the higher score, ties counting half."""
+    return float(roc_auc_score(*_detection(in_distribution, out_of_distribution)))
+
+
+def aupr(in_distribution: Array, out_of_distribution: Array) -> float:
+    """Average precision with out-of-distribution as the positive class.
+
+    It depends on the share of positives, so compare it on equal counts: see `equal_counts`.
+    """
+    return float(average_precision_score(*_detection(in_distribution, out_of_distribution)))
+
+
+def fpr95(in_distribution: Array, out_of_distribution: Array) -> float:
+    """Share of in-distribution inputs flagged at the threshold that catches at least 95 % of the others."""
+    false_positives, true_positives, _ = roc_curve(
+        *_detection(in_distribution, out_of_distribution), drop_intermediate=False
+    )
+    return float(false_positives[np.searchsorted(true_positives, 0.95)])
+
+
+def _detection(in_distribution: Array, out_of_distribution: Array) -> tuple[Array, Array]:
+    truth = np.repeat([0, 1], [len(in_distribution), len(out_of_distribution)])
+    return truth, np.concatenate([in_distribution, out_of_distribution])
+
+
+def equal_counts(first: Array, second: Array, seed: int = 0) -> tuple[Array, Array]:
+    """Both arrays cut to the length of the shorter, the longer by a random choice."""
+    count = min(len(first), len(second))
+    generator = np.random.default_rng(seed)
+    first, second = (
+        values if len(values) == count else generator.choice(values, count, replace=False) for values in (first, second)
+    )
+    return first, second
+
+
+def aurc(uncertainty: Array, correct: Array) -> float:
+    """Area under the risk–coverage curve: mean error rate over the k most certain inputs, averaged over k.
+
+    Inputs of equal uncertainty share their errors, so the value does not depend on their order.
+    """
+    _, group, sizes = np.unique(uncertainty, return_inverse=True, return_counts=True)
+    error_rate = np.bincount(group, ~np.asarray(correct, bool)) / sizes
+    errors = np.repeat(error_rate, sizes)
+    return float((np.cumsum(errors) / np.arange(1, len(errors) + 1)).mean())
+
+
+class Trials(NamedTuple):
+    """Mean and standard deviation over random trials."""
+
+    mean: float
+    std: float
+
+
+def ndcg(ensemble: Array, student: Array, k: int = 20, sample: int = 100, trials: int = 500, seed: int = 0) -> Trials:
+    """nDCG@k of the student's uncertainty ranking, on random samples of the inputs.
+
+    The gain of an input is the ensemble's uncertainty, or 0 where that is negative. The samples depend on the seed
+    and the number of inputs alone, so that every method is judged on the same ones.
+    """
+    if not 1 <= k <= sample <= len(ensemble):
+        raise ValueError(f"nDCG@{k} of samples of {sample} from {len(ensemble)} inputs: need k ≤ sample ≤ inputs.")
+    generator = np.random.default_rng(seed)
+    chosen = np.stack([generator.choice(len(ensemble), sample, replace=False) for _ in range(trials)])
+    gain = np.maximum(0, np.asarray(ensemble, np.float64))[chosen]
+    scores = [ndcg_score(gain[[i]], np.asarray(student)[chosen[[i]]], k=k) for i in range(trials)]
+    return Trials(float(np.mean(scores)), float(np.std(scores)))

@@ -1,0 +1,16 @@
+"""Named streams of random numbers: each use has its own, so that none can disturb another."""
+
+import hashlib
+
+import torch
+
+
+def stream(seed: int, name: str, device: torch.device | str = "cpu") -> torch.Generator:
+    """A generator that depends on the seed and the name alone.
+
+    Two names give unrelated streams, and a stream is the same however long the others run.
+    """
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    generator = torch.Generator(device)
+    generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)  # torch takes 63 bits without a sign
+    return generator

@@ -1,0 +1,106 @@
+"""What the whole ensemble says of test and out-of-distribution inputs: the truth that students are compared with."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gped.expectations import Expectation, entropy, predictive
+from gped.inputs import Inputs
+
+BATCH = 1000  # inputs forwarded at once: large enough for full speed, small enough to stay in the cache
+BLOCKS = 20  # of consecutive draws, from whose means the Monte Carlo error is estimated
+
+
+class Reference:
+    """Posterior expectations on fixed inputs: means over the chain's draws in (B, T], in double precision.
+
+    Args:
+        inputs: The inputs.
+        every: Steps between two draws that count.
+        expectations: What to average.
+    """
+
+    def __init__(
+        self,
+        inputs: Tensor | Inputs,
+        every: int = 100,
+        expectations: tuple[Expectation, ...] = (predictive, entropy),
+    ) -> None:
+        if every < 1:
+            raise ValueError(f"every is {every}: a reference needs at least 1 step between its draws.")
+        self.inputs = Inputs.of(inputs)
+        self.every = every
+        self.expectations = expectations
+        self.draws = 0
+        self._expected_draws = 0
+        self._means: dict[str, _BlockedMean] = {}
+
+    def start(self, burn_in: int, steps: int, device: torch.device) -> None:
+        """Say which draws will come: those at multiples of `every` in (burn_in, steps]."""
+        self.inputs = self.inputs.to(device)
+        self._expected_draws = steps // self.every - burn_in // self.every
+        if not self._expected_draws:
+            raise ValueError(
+                f"a reference every {self.every} steps gets no draw between the burn-in {burn_in} and the end "
+                f"{steps}. Lower `every` or add steps."
+            )
+        self._means = {expectation.name: _BlockedMean() for expectation in self.expectations}
+
+    @torch.inference_mode()
+    def update(self, network: nn.Module) -> None:
+        """Add what the current draw says."""
+        values: dict[str, list[Tensor]] = {expectation.name: [] for expectation in self.expectations}
+        for start in range(0, len(self.inputs), BATCH):
+            log_probabilities = torch.log_softmax(network(self.inputs[start : start + BATCH]), 1)
+            for expectation in self.expectations:
+                values[expectation.name].append(expectation(log_probabilities))
+        self.draws += 1
+        blocks = min(BLOCKS, self._expected_draws)
+        closes = self.draws * blocks // self._expected_draws > (self.draws - 1) * blocks // self._expected_draws
+        for name, parts in values.items():
+            self._means[name].add(torch.cat(parts).double(), closes)
+
+    def result(self) -> dict[str, np.ndarray]:
+        """The mean of each expectation under its name, and its Monte Carlo standard error under name_error.
+
+        The error is that of the mean of consecutive blocks, which are nearly independent where draws are not.
+        """
+        if not self.draws:
+            raise ValueError("the reference has met no draw yet: run the chain first.")
+        result = {}
+        for name, mean in self._means.items():
+            result[name] = mean.mean().squeeze(1).cpu().numpy()
+            result[f"{name}_error"] = mean.error().squeeze(1).cpu().numpy()
+        return result
+
+
+class _BlockedMean:
+    """A mean of tensors, and the spread of the means of its blocks."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        self.draws = 0
+        self.draws_in_block = 0
+        zero = torch.zeros(())
+        self.total, self.block_total, self.block_mean, self.squares = zero, zero, zero, zero
+
+    def add(self, values: Tensor, closes_block: bool) -> None:
+        self.draws += 1
+        self.draws_in_block += 1
+        self.total = self.total + values
+        self.block_total = self.block_total + values
+        if closes_block:  # Welford's update with the mean of the block
+            self.blocks += 1
+            mean = self.block_total / self.draws_in_block
+            deviation = mean - self.block_mean
+            self.block_mean = self.block_mean + deviation / self.blocks
+            self.squares = self.squares + deviation * (mean - self.block_mean)
+            self.draws_in_block, self.block_total = 0, torch.zeros(())
+
+    def mean(self) -> Tensor:
+        return self.total / self.draws
+
+    def error(self) -> Tensor:
+        if self.blocks < 2:
+            return torch.full_like(self.total, torch.nan)
+        return (self.squares / (self.blocks - 1) / self.blocks).sqrt()

@@ -1,0 +1,64 @@
+"""Stochastic gradient Langevin dynamics (Welling and Teh, 2011), the paper's sampler."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+StepSize = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class PolynomialDecay:
+    """η_t = scale · (offset + t)^(−power), the decreasing step sizes under which SGLD is exact in the limit."""
+
+    scale: float
+    offset: float = 1.0
+    power: float = 0.55
+
+    def __post_init__(self) -> None:
+        if not self.scale > 0 or not self.offset >= 0 or not self.power > 0:
+            raise ValueError(f"{self}: scale and power must be positive and offset not negative.")
+
+    def __call__(self, t: int) -> float:
+        """The step size of step t, counted from 1."""
+        return self.scale * (self.offset + t) ** -self.power
+
+
+class SGLD:
+    """One step of the chain, with a spherical Gaussian prior N(0, 1/τ).
+
+        θ_t = θ_{t−1} + η_t/2 (∇ log p(θ) + N/|S| Σ_{i∈S} ∇ log p(y_i|x_i, θ)) + z_t,   z_t ~ N(0, η_t I)
+
+    Args:
+        step_size: η, a constant as in the paper, or a function of t such as `PolynomialDecay`.
+        prior_precision: τ.
+    """
+
+    def __init__(self, step_size: float | StepSize, prior_precision: float = 10.0) -> None:
+        if not callable(step_size) and not step_size > 0:
+            raise ValueError(f"the step size is {step_size}: it must be positive.")
+        if not prior_precision >= 0:
+            raise ValueError(f"the prior precision is {prior_precision}: it must not be negative.")
+        self.step_size: StepSize = step_size if callable(step_size) else lambda t: step_size
+        self.prior_precision = prior_precision
+        self._noise: Tensor | None = None
+
+    def update(self, theta: Tensor, gradient: Tensor, t: int, generator: torch.Generator) -> None:
+        """Move θ in place.
+
+        Args:
+            theta: All parameters, as one vector.
+            gradient: Of the log-likelihood of all the data, as estimated from a minibatch.
+            t: Number of this step, from 1.
+            generator: Source of the noise.
+        """
+        eta = self.step_size(t)
+        if self._noise is None:
+            self._noise = torch.empty_like(theta)
+        # The prior's gradient −τθ is a decay of θ: it needs no place in the loss.
+        theta.mul_(1 - eta / 2 * self.prior_precision)
+        theta.add_(gradient, alpha=eta / 2)
+        theta.add_(self._noise.normal_(generator=generator), alpha=sqrt(eta))

@@ -1,0 +1,42 @@
+"""Total, data and knowledge uncertainty of predictions, in nats."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import digamma, xlogy
+
+
+class Uncertainty(NamedTuple):
+    """One number per input for each kind.
+
+    Args:
+        total: Entropy of the predictive distribution.
+        data: Expected entropy of a single draw's distribution.
+        knowledge: total − data, the disagreement between draws. Never negative for an ensemble or a Dirichlet; a
+            student that learns total and data separately can get it wrong, and then it is left negative.
+    """
+
+    total: np.ndarray
+    data: np.ndarray
+    knowledge: np.ndarray
+
+
+def entropy(probabilities: np.ndarray) -> np.ndarray:
+    """−Σ p log p of each row."""
+    p = np.asarray(probabilities, np.float64)
+    return -xlogy(p, p).sum(1)
+
+
+def decompose(probabilities: np.ndarray, expected_entropy: np.ndarray) -> Uncertainty:
+    """For an ensemble's reference or a GPED student, from the predictive distribution and the expected entropy."""
+    total = entropy(probabilities)
+    data = np.asarray(expected_entropy, np.float64)
+    return Uncertainty(total, data, total - data)
+
+
+def decompose_dirichlet(alpha: np.ndarray) -> Uncertainty:
+    """For an EnD² student, from its concentrations: mean distribution, and expected entropy in closed form."""
+    alpha = np.asarray(alpha, np.float64)
+    total = alpha.sum(1, keepdims=True)
+    mean = alpha / total
+    return decompose(mean, -(mean * (digamma(alpha + 1) - digamma(total + 1))).sum(1))

@@ -1,0 +1,158 @@
+"""What the chain does besides sampling: readings, views, and refusals."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from conftest import TINY_CONV, TINY_DENSE, random_images
+
+import gped
+from gped.readings import ReadingsInfo
+
+
+@pytest.mark.parametrize("architecture", [TINY_DENSE, TINY_CONV], ids=["dense", "conv"])
+def test_parameters_are_views_of_one_vector_and_its_gradient_is_theirs(architecture, make_chain):
+    chain = make_chain(architecture, batch_size=60)
+    plain = copy.deepcopy(chain.network)
+    log_likelihood = gped.categorical(plain(chain.labelled[:]), chain.labels).sum()
+    log_likelihood.backward()
+    chain.step()
+
+    assert sum(p.numel() for p in chain.network.parameters()) == chain.theta.numel()
+    start = 0
+    for parameter, reference in zip(chain.network.parameters(), plain.parameters(), strict=True):
+        assert parameter.untyped_storage().data_ptr() == chain.theta.untyped_storage().data_ptr()
+        part = chain.gradient[start : start + parameter.numel()]
+        expected = reference.grad.permute(0, 2, 3, 1) if reference.dim() == 4 else reference.grad
+        torch.testing.assert_close(part, expected.flatten(), rtol=1e-4, atol=1e-4)
+        start += parameter.numel()
+
+
+def test_readings_come_at_multiples_of_the_thinning_after_the_burn_in(make_chain):
+    steps = [reading.step for reading in make_chain(steps=24, burn_in=10, thinning=5, further_steps=7)]
+    assert steps == [15, 20, 25, 30]
+
+
+@pytest.mark.parametrize(
+    ("burn_in", "thinning", "updates"), [(1000, 100, 9990), (1000, 10, 99900), (10000, 100, 9900), (10000, 10, 99000)]
+)
+def test_the_paper_has_as_many_updates_as_its_protocol_says(burn_in, thinning, updates):
+    info = ReadingsInfo(60000, 10, 100, thinning, burn_in, 10**6, 10**6)
+    assert len(info.due) == updates
+
+
+def test_a_reading_says_what_the_draw_at_its_step_thinks(make_chain):
+    chain = make_chain()
+    for reading in chain:
+        expected = torch.log_softmax(chain.network(chain.inputs[reading.indices]), 1)
+        assert reading.step == chain.t
+        assert torch.equal(reading.log_probabilities, expected)
+
+
+def test_a_longer_chain_extends_a_shorter_one(make_chain):
+    short, long = list(make_chain(steps=30)), list(make_chain(steps=60))
+    assert len(short) < len(long)
+    for one, other in zip(short, long, strict=False):
+        assert one.step == other.step
+        assert torch.equal(one.indices, other.indices)
+        assert torch.equal(one.log_probabilities, other.log_probabilities)
+
+
+def test_the_global_generator_and_the_number_of_threads_are_left_alone(make_chain):
+    torch.manual_seed(3)
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for _ in make_chain():
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_chains_with_the_same_seed_agree_and_others_differ(make_chain):
+    chains = [make_chain(seed=seed) for seed in (1, 1, 2)]
+    for chain in chains:
+        list(chain)
+    assert torch.equal(chains[0].theta, chains[1].theta)
+    assert not torch.equal(chains[0].theta, chains[2].theta)
+
+
+def test_a_chain_whose_step_is_too_large_stops_with_its_step_and_advice(make_chain):
+    with pytest.raises(gped.ChainDivergedError, match=r"diverged at step \d+.*step size of 5.*smaller step size"):
+        list(make_chain(sampler=gped.SGLD(5.0), steps=500))
+
+
+def test_a_chain_that_becomes_nan_stops_at_once(make_chain):
+    chain = make_chain()
+    chain.step()
+    chain.theta[0] = torch.nan
+    with pytest.raises(gped.ChainDivergedError, match="diverged at step 2"):
+        chain.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"thinning": 0}, "thinning of the readings is 0"),
+        ({"steps": 0}, "steps of the readings is 0"),
+        ({"burn_in": -1}, "burn_in is -1"),
+        ({"burn_in": 60}, "burn_in is 60 and steps is 60"),
+        ({"thinning": 70}, "no multiple of the thinning 70"),
+        ({"further_steps": -1}, "last_step 59 lies before"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 61}, "batch_size is 61"),
+        ({"reading_size": 0}, "size of the readings is 0"),
+        ({"references": {"test": None}, "burn_in": 50}, "every 100 steps gets no draw"),
+    ],
+)
+def test_impossible_settings_are_refused_when_the_chain_is_made(options, message, make_chain):
+    if "references" in options:
+        options["references"] = {"test": gped.Reference(random_images(TINY_DENSE, 5), every=100)}
+    with pytest.raises(ValueError, match=message):
+        make_chain(**options)
+
+
+def test_labels_that_do_not_fit_are_refused():
+    images = random_images(TINY_DENSE, 10)
+    network = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+    common = {"steps": 5, "burn_in": 0, "thinning": 1, "batch_size": 2}
+    with pytest.raises(ValueError, match="labels go from 0 to 3, but the network has 3 outputs"):
+        gped.Chain(network, images, torch.arange(10) % 4, images, gped.SGLD(1e-3), **common)
+    with pytest.raises(ValueError, match="10 inputs but 9 labels"):
+        gped.Chain(network, images, torch.zeros(9, dtype=torch.int64), images, gped.SGLD(1e-3), **common)
+    for step_size in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="step size"):
+            gped.SGLD(step_size)
+
+
+def test_the_reference_is_the_mean_over_the_draws_that_count(make_chain):
+    inputs = random_images(TINY_DENSE, 25, "test")
+    reference = gped.Reference(inputs, every=4, expectations=(gped.predictive, gped.entropy, gped.variance))
+    chain = make_chain(references={"test": reference}, steps=101, burn_in=10, further_steps=20)
+    draws = []
+    while chain.t < 121:
+        chain.step()
+        if 10 < chain.t <= 101 and chain.t % 4 == 0:
+            log_p = torch.log_softmax(chain.network(chain.labelled.scaling(inputs)), 1).detach().double()
+            draws.append(log_p.exp().numpy())
+    draws = np.stack(draws)
+    result = reference.result()
+    assert reference.draws == len(draws) == 23
+    np.testing.assert_allclose(result["predictive"], draws.mean(0), atol=1e-6)
+    np.testing.assert_allclose(result["entropy"], -(draws * np.log(draws)).sum(2).mean(0), atol=1e-6)
+    np.testing.assert_allclose(result["variance"], (draws * (1 - draws)).mean(0), atol=1e-6)
+
+    # batch means: draw k of 23 belongs to block k·20 // 23
+    blocks = np.stack([draws[np.arange(23) * 20 // 23 == block].mean(0) for block in range(20)])
+    np.testing.assert_allclose(result["predictive_error"], blocks.std(0, ddof=1) / np.sqrt(20), atol=1e-6)
+
+
+def test_the_ensembles_knowledge_is_positive(make_chain):
+    reference = gped.Reference(random_images(TINY_DENSE, 50, "test"), every=2)
+    list(make_chain(references={"test": reference}))
+    result = reference.result()
+    knowledge = gped.uncertainty.decompose(result["predictive"], result["entropy"]).knowledge
+    assert knowledge.min() > -1e-6
+    assert knowledge.mean() > 1e-3

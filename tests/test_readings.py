@@ -1,0 +1,107 @@
+"""Recorded readings are the chain's, and bad files are refused."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from conftest import TINY_CONV, TINY_DENSE, random_images
+
+import gped
+from gped.readings import ReadingsInfo
+
+
+def same(one: gped.Reading, other: gped.Reading) -> bool:
+    return one.step == other.step and torch.equal(one[1], other[1]) and torch.equal(one[2], other[2])
+
+
+@pytest.mark.parametrize("architecture", [TINY_DENSE, TINY_CONV], ids=["dense", "conv"])
+def test_a_recording_is_the_chain_bit_for_bit(architecture, make_chain, tmp_path):
+    live = list(make_chain(architecture))
+    recording = gped.record(make_chain(architecture), tmp_path / "readings", notes={"cell": "tiny"})
+    assert recording.notes == {"cell": "tiny"}
+    for _ in range(2):  # as often as one likes
+        assert all(same(*pair) for pair in zip(recording, live, strict=True))
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_reading_of_a_hundred_inputs_and_ten_classes_takes_little_more_than_its_numbers():
+    info = ReadingsInfo(60000, 10, 100, 10, 1000, 10**6, 10**6)
+    assert info.record.itemsize == 100 * 4 + 100 * 10 * 4 + 12
+    assert 439e6 < len(info.due) * info.record.itemsize < 442e6
+
+
+def test_a_file_can_be_read_while_it_grows(make_chain, tmp_path):
+    chain, path = make_chain(), tmp_path / "readings"
+    live = list(make_chain())
+    recorder = gped.Recorder(path, chain.info)
+    for count, reading in enumerate(chain, 1):
+        recorder.append(reading)
+        recorder._file.flush()
+        if count == 5:
+            recorder._file.write(b"half a record")
+            recorder._file.flush()
+            recording = gped.Recording(path, chain.inputs)
+            assert recording.available == recording.info.due[:5]
+            assert all(same(*pair) for pair in zip(recording, live[:5], strict=True))
+            break
+    recorder.close()
+
+
+def test_a_student_is_not_trained_on_a_truncated_recording(make_chain, tmp_path):
+    recording = gped.record(make_chain(), tmp_path / "readings")
+    content = recording.path.read_bytes()
+    recording.path.write_bytes(content[:-1])
+    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2)
+    with pytest.raises(ValueError, match=r"needs all readings from step 12 to 60, but .* from 12 to 58: .* truncated"):
+        gped.distill(recording, [spec])
+
+
+@pytest.mark.parametrize("position", [-1, -30, -200])
+def test_a_damaged_reading_is_noticed(position, make_chain, tmp_path):
+    recording = gped.record(make_chain(), tmp_path / "readings")
+    content = bytearray(recording.path.read_bytes())
+    content[position] ^= 1
+    recording.path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"readings: reading 24 of 25 is damaged.*run the chain again"):
+        list(recording)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"GPED", b"PK\x03\x04 something else altogether", b"GPEDREAD" + b"\xff" * 20],
+    ids=["empty", "short", "foreign", "absurd"],
+)
+def test_a_foreign_file_is_refused(content, tmp_path):
+    path = tmp_path / "readings"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="readings is not a file of readings"):
+        gped.Recording(path, random_images(TINY_DENSE, 40))
+
+
+def test_a_truncated_header_is_refused(make_chain, tmp_path):
+    recording = gped.record(make_chain(), tmp_path / "readings")
+    recording.path.write_bytes(recording.path.read_bytes()[:40])
+    with pytest.raises(ValueError, match="header is truncated or damaged"):
+        gped.Recording(recording.path, random_images(TINY_DENSE, 40))
+
+
+def test_a_recording_is_opened_with_its_own_inputs_only(make_chain, tmp_path):
+    recording = gped.record(make_chain(), tmp_path / "readings")
+    with pytest.raises(ValueError, match="is about 40 inputs, but 39 were given"):
+        gped.Recording(recording.path, random_images(TINY_DENSE, 39))
+
+
+def test_the_format_is_what_its_description_says(make_chain, tmp_path):
+    """Read without the library: magic, header length, JSON, records."""
+    chain = make_chain()
+    path = gped.record(chain, tmp_path / "readings").path
+    content = path.read_bytes()
+    length = int(np.frombuffer(content, "<u8", 1, 8)[0])
+    header = json.loads(content[16 : 16 + length])
+    assert content[:8] == b"GPEDREAD"
+    assert (header["size"], header["classes"]) == (15, 3)
+    first = content[16 + length :][: 8 + 15 * 4 + 15 * 3 * 4 + 4]
+    log_p = np.frombuffer(first, "<f4", 45, 8 + 60).reshape(15, 3)
+    assert int.from_bytes(first[:8], "little") == 12
+    np.testing.assert_allclose(np.exp(log_p).sum(1), 1, rtol=1e-5)
