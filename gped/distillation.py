@@ -5,6 +5,7 @@ of it. Any number of students listen, and each does what lines 6 to 13 say of th
 readings come from a running chain or from a file makes no difference, and neither does who else is listening.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -39,6 +40,10 @@ def distill(readings: Readings, students: Sequence[StudentSpec], threads: int = 
     return [learner.student() for learner in learners]
 
 
+class StudentDivergedError(RuntimeError):
+    """A student's loss is no longer a number."""
+
+
 class Learner:
     """A student in the making: parameters φ, estimates ĝ with counts m, optimiser, and the number of updates s."""
 
@@ -47,15 +52,17 @@ class Learner:
         self.spec = spec
         self.scaling = readings.inputs.scaling
         self.U = [estimator(target.estimator, len(readings.inputs)) for target in spec.targets]
+        self.values = spec.values
         self.network = Network(
             spec.architecture,
-            sum(spec.values),
+            sum(self.values),
             stream(spec.seed, "initialisation"),
             spec.dropout,
             stream(spec.seed, "dropout", readings.inputs.images.device),
         ).to(readings.inputs.images.device)
         self.regulariser = spec.pruning
         self.s = 0
+        self.loss = math.nan
         self._noise = stream(spec.seed, "input noise", readings.inputs.images.device)
         self._stages: dict[str, Student] = {}
         self._start_adam(spec.learning_rate, t=0)
@@ -75,7 +82,7 @@ class Learner:
         # φ ← φ + α_s (Σ ∇ℓ(ĝ, f(x|φ)) + λ∇R(φ)), with the mean for the sum and Adam for the plain step
         if self.spec.input_noise:
             x = self.scaling.noisy(x, self.spec.input_noise, self._noise)
-        f = self.network.train()(x).split(self.spec.values, 1)
+        f = self.network.train()(x).split(self.values, 1)
         loss = torch.stack(
             [target.expectation.head.loss(z, g) for target, z, g in zip(targets, f, g_hat, strict=True)]
         ).sum()
@@ -89,6 +96,12 @@ class Learner:
         if R and R.proximal:
             R.shrink(self.network, alpha)
         self.s += 1
+        self.loss = loss.item()
+        if not math.isfinite(self.loss):
+            raise StudentDivergedError(
+                f"a student diverged at step {t}, its update {self.s}: its loss is {self.loss} at a learning rate of "
+                f"{alpha:.4g}. Use a smaller learning rate."
+            )
 
         if R and t + self.spec.thinning > self.spec.steps:  # the last update before T
             self._prune(R)
@@ -98,7 +111,7 @@ class Learner:
         names = [(target.expectation.name, target.expectation.head) for target in self.spec.targets]
         return Student(
             network=self.network.snapshot(),
-            heads=tuple((name, head, size) for (name, head), size in zip(names, self.spec.values, strict=True)),
+            heads=tuple((name, head, size) for (name, head), size in zip(names, self.values, strict=True)),
             classes=self.spec.classes,
             scaling=self.scaling,
             updates=self.s,

@@ -108,6 +108,12 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(make_c
         torch.testing.assert_close(said, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_a_student_that_diverges_stops_with_its_step_and_advice(make_chain):
+    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, learning_rate=1e20)
+    with pytest.raises(gped.StudentDivergedError, match=r"diverged at step \d+.*learning rate of 1e\+20.*smaller"):
+        gped.distill(make_chain(), [spec])
+
+
 def test_dropout_is_off_when_predicting_and_drops_its_share_when_training():
     dropout = Dropout(0.3, gped.stream(0, "d"))
     ones = torch.ones(200, 50)
