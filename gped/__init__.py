@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gped import cost, metrics, uncertainty
+    from gped import cost, data, metrics, uncertainty
     from gped.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
     from gped.chain import Chain, ChainDivergedError, categorical
     from gped.distillation import Learner, StudentDivergedError, distill
@@ -63,7 +63,7 @@ _HOME = {
     ],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_MODULES = ["cost", "metrics", "uncertainty"]
+_MODULES = ["cost", "data", "metrics", "uncertainty"]
 __all__ = sorted([*_MODULE_OF, *_MODULES])
 
 

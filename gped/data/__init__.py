@@ -1,0 +1,11 @@
+"""Image sets: the paper's from their official files, small ones that need no download, and what is done to them.
+
+digits = gped.data.load("MNIST", "train", root="data")     # downloads what is not there
+little = gped.data.load("MNIST5k", "train")                # embedded: no download
+"""
+
+from gped.data.images import DataError, ImageSet
+from gped.data.manipulations import at_most, mask, nested_subsample
+from gped.data.sets import EMBEDDED, OFFICIAL, load, shape_of
+
+__all__ = ["EMBEDDED", "OFFICIAL", "DataError", "ImageSet", "at_most", "load", "mask", "nested_subsample", "shape_of"]

@@ -1,0 +1,76 @@
+"""A set of images as arrays, and its compact file."""
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+class DataError(RuntimeError):
+    """Data that is missing, damaged or not what it should be. The message names the file and the remedy."""
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Images with their labels.
+
+    Args:
+        name: What the set is truly called.
+        images: Bytes of shape (count, channels, height, width).
+        labels: A class for each image, from 0.
+        source: What it was made from: each file with its checksum, or how it was generated.
+    """
+
+    name: str
+    images: np.ndarray
+    labels: np.ndarray
+    source: str
+
+    def __post_init__(self) -> None:
+        if self.images.dtype != np.uint8 or self.images.ndim != 4:
+            raise DataError(
+                f"{self.name}: images are {self.images.dtype} of shape {self.images.shape}, but must be bytes of shape "
+                "(count, channels, height, width)."
+            )
+        if self.labels.shape != (len(self.images),):
+            raise DataError(
+                f"{self.name}: there are {len(self.images)} images but labels of shape {self.labels.shape}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the set, uncompressed so that it loads at the speed of the disk."""
+        with replacing(Path(path)) as part, part.open("wb") as file:
+            np.savez(file, images=self.images, labels=self.labels, name=self.name, source=self.source)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "ImageSet":
+        """Read a set written by `save`."""
+        try:
+            with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
+                return cls(str(file["name"]), file["images"], file["labels"], str(file["source"]))
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} is damaged or not a set of images ({error}). Delete it and run again.") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside the given one, which takes its place if all goes well, and is deleted if not."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
+            part = Path(folder) / path.name
+            yield part
+            part.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"cannot write {path}: {error.strerror or error}. Nothing was changed; make room or choose another folder, "
+            "and run again."
+        ) from error

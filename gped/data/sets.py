@@ -1,0 +1,95 @@
+"""One door to all sets: the rest of the program cannot tell embedded from downloaded."""
+
+import difflib
+import hashlib
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from gped.data import embedded, official
+from gped.data.images import DataError, ImageSet
+
+Shape = tuple[int, int, int]
+
+
+class Entry(NamedTuple):
+    """How a set is made, and what to expect of it."""
+
+    make: Callable[..., ImageSet]
+    shape: Shape
+    splits: tuple[str, ...]
+
+
+GREY, COLOUR = (1, 28, 28), (3, 32, 32)
+OFFICIAL = {
+    "MNIST": Entry(official.mnist, GREY, ("train", "test")),
+    "CIFAR10": Entry(official.cifar10, COLOUR, ("train", "test")),
+    "KMNIST": Entry(official.kmnist, GREY, ("train", "test")),
+    "notMNIST": Entry(official.notmnist, GREY, ("test",)),
+    "SVHN": Entry(official.svhn, COLOUR, ("test",)),
+    "TIM": Entry(official.tiny_imagenet, COLOUR, ("test",)),
+    "LSUN": Entry(official.lsun, COLOUR, ("test",)),
+}
+EMBEDDED = {
+    "MNIST5k": Entry(embedded.mnist5k, GREY, ("train", "test")),
+    "Letters": Entry(embedded.letters, GREY, ("test",)),
+    "Scripts": Entry(embedded.scripts, GREY, ("test",)),
+    "PhotoLetters": Entry(embedded.photo_letters, COLOUR, ("train", "test")),
+    "PhotoPatches": Entry(embedded.photo_patches, COLOUR, ("test",)),
+    "Textures": Entry(embedded.textures, COLOUR, ("test",)),
+}
+
+
+def load(
+    name: str,
+    split: str,
+    root: str | os.PathLike[str] = "data",
+    cache: str | os.PathLike[str] | None = None,
+    unofficial: Collection[str] = (),
+) -> ImageSet:
+    """A set, decoded once and then read from its cache.
+
+    Args:
+        name: One of OFFICIAL or EMBEDDED.
+        split: "train" or "test"; sets that serve only as out-of-distribution have no training split.
+        root: Folder of the official files. What is missing is downloaded to it.
+        cache: Folder of the decoded sets; `root`/cache unless given.
+        unofficial: Official sets whose files are known to differ from the official ones.
+    """
+    entry = _entry(name, split)
+    maker = embedded if name in EMBEDDED else official
+    path = Path(cache or Path(root) / "cache") / f"{name}-{split}-{_code_hash(maker)}.npz"
+    if path.is_file():
+        return ImageSet.load(path)
+    if maker is embedded:
+        images = entry.make(split)
+    else:
+        images = entry.make(official.Root(Path(root), frozenset(unofficial)), split)
+    if images.images.shape[1:] != entry.shape:
+        raise DataError(f"{name} has images of shape {images.images.shape[1:]} instead of {entry.shape}.")
+    images.save(path)
+    return images
+
+
+def _code_hash(module: ModuleType) -> str:
+    """Changes with the code that makes a set, so that no cache outlives it."""
+    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:8]
+
+
+def shape_of(name: str) -> Shape:
+    """Channels, height and width of a set's images."""
+    return _entry(name).shape
+
+
+def _entry(name: str, split: str | None = None) -> Entry:
+    entries = OFFICIAL | EMBEDDED
+    if name not in entries:
+        names = {known.lower(): known for known in entries}
+        close = difflib.get_close_matches(name.lower(), names, 1)
+        hint = f" Did you mean {names[close[0]]}?" if close else ""
+        raise ValueError(f"there is no set {name!r}.{hint} There are {', '.join(entries)}.")
+    if split is not None and split not in entries[name].splits:
+        raise ValueError(f"{name} has no split {split!r}, only {' and '.join(entries[name].splits)}.")
+    return entries[name]
