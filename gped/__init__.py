@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gped.networks import Network
     from gped.pruning import GroupLasso
     from gped.randomness import stream
-    from gped.readings import Reading, Recorder, Recording, record
+    from gped.readings import Reading, ReadingsInfo, Recorder, Recording, record
     from gped.reference import Reference
     from gped.sgld import SGLD, PolynomialDecay
     from gped.students import (
@@ -48,7 +48,7 @@ _HOME = {
     "networks": ["Network"],
     "pruning": ["GroupLasso"],
     "randomness": ["stream"],
-    "readings": ["Reading", "Recorder", "Recording", "record"],
+    "readings": ["Reading", "ReadingsInfo", "Recorder", "Recording", "record"],
     "reference": ["Reference"],
     "sgld": ["SGLD", "PolynomialDecay"],
     "students": [
@@ -73,3 +73,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'gped' has no attribute {name!r}")
     return getattr(importlib.import_module(f"gped.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -25,6 +25,8 @@ class Architecture:
     hidden: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        for name in ("input_shape", "channels", "hidden"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if not self.input_shape or min(self.input_shape) < 1:
             raise ValueError(f"input_shape is {self.input_shape}: every side must be at least 1.")
         if any(width < 1 for width in self.channels + self.hidden):

@@ -1,11 +1,13 @@
 """The teacher: a chain of draws from the posterior of a network's parameters."""
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
 
+from gped.checks import whole
 from gped.inputs import Inputs
 from gped.randomness import stream
 from gped.readings import Reading, ReadingsInfo
@@ -32,8 +34,8 @@ class Chain:
     its own stream, and none depends on the number of steps: a longer chain extends a shorter one.
 
     Args:
-        network: Any module; its parameters are θ_0, and its forward pass gives logits. It is kept in evaluation
-            mode, because p(y|x, θ) must be a function of θ.
+        network: Any module; its parameters are θ_0, and its outputs are read as logits. The chain works on a copy, its
+            own `network`, in evaluation mode, because p(y|x, θ) must be a function of θ.
         inputs: The inputs of D.
         labels: The targets of D.
         unlabelled: D', the inputs that readings are about.
@@ -45,7 +47,7 @@ class Chain:
         batch_size: M, taken from D in reshuffled passes. A last minibatch of a pass may be smaller.
         reading_size: M', drawn from D' uniformly with replacement.
         seed: Of all the chain's streams.
-        log_likelihood: Of each target, given the network's outputs.
+        log_likelihood: From outputs and targets to one number for each input; the categorical one by default.
         references: Inputs whose posterior expectations are wanted, by name.
         device: Where to compute.
         threads: Cores to use.
@@ -72,18 +74,26 @@ class Chain:
         threads: int = 1,
     ) -> None:
         device = torch.device(device)
-        self.network = network.to(device).eval()
+        self.network = copy.deepcopy(network).to(device).eval()  # the caller's module stays as it is
         self.labelled = Inputs.of(inputs).to(device)
-        self.labels = labels.to(device)
+        self.labels = torch.as_tensor(labels).to(device)
         self.inputs = Inputs.of(unlabelled).to(device)
         self.sampler = sampler
         self.log_likelihood = log_likelihood
         self.references = dict(references or {})
         self.threads = threads
-        if len(self.labelled) != len(labels):
-            raise ValueError(f"D has {len(self.labelled)} inputs but {len(labels)} labels: they must be as many.")
-        if not 1 <= batch_size <= len(labels):
-            raise ValueError(f"batch_size is {batch_size}: it must be between 1 and the {len(labels)} inputs of D.")
+        for name, other in {"D'": self.inputs, **{k: r.inputs for k, r in self.references.items()}}.items():
+            if (other.shape, other.scaling) != (self.labelled.shape, self.labelled.scaling):
+                raise ValueError(
+                    f"{name} has inputs of shape {other.shape} with {other.scaling}, but D has {self.labelled.shape} "
+                    f"with {self.labelled.scaling}: the network must meet them all in the same form."
+                )
+        if len(self.labelled) != len(self.labels):
+            raise ValueError(f"D has {len(self.labelled)} inputs but {len(self.labels)} labels: they must be as many.")
+        if whole("batch_size", batch_size, 1) > len(self.labels):
+            raise ValueError(f"batch_size is {batch_size}, more than the {len(self.labels)} inputs of D.")
+        if not hasattr(sampler, "update"):
+            raise ValueError(f"the sampler is {sampler!r}: it must be one such as gped.SGLD(step_size).")
 
         self._parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         if not self._parameters:
@@ -92,13 +102,10 @@ class Chain:
         self.gradient, self._gradient_views = _flat(self._parameters)
         for parameter, view in zip(self._parameters, views, strict=True):
             parameter.data = view.copy_(parameter.data)
-        with torch.inference_mode():
+        with torch.no_grad():
             classes = self.network(self.inputs[:1]).shape[-1]
-        if log_likelihood is categorical and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
-            raise ValueError(
-                f"labels go from {int(labels.min())} to {int(labels.max())}, but the network has {classes} outputs: "
-                f"labels must be 0 to {classes - 1}."
-            )
+        if log_likelihood is categorical:
+            self._check_labels(classes)
         self.info = ReadingsInfo(
             inputs=len(self.inputs),
             classes=classes,
@@ -106,16 +113,16 @@ class Chain:
             thinning=thinning,
             burn_in=burn_in,
             steps=steps,
-            last_step=steps + further_steps,
+            last_step=whole("steps", steps, 1) + whole("further_steps", further_steps, 0),
         )
         for reference in self.references.values():
             reference.start(burn_in, steps, device)
 
         self.t = 0
-        self._order = _Passes(len(labels), batch_size, stream(seed, "order of D"))
+        self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"))
         self._noise = stream(seed, "noise", device)
         self._reading_indices = stream(seed, "order of D'")
-        self._loss_bound = math.inf
+        self._loss_bound = 0.0  # until the first loss sets it
 
     @property
     def available(self) -> range:
@@ -131,36 +138,64 @@ class Chain:
             if reading:
                 yield reading
 
+    @torch.enable_grad()
     def step(self) -> None:
         """Draw θ_{t+1} and let the references hear of it."""
         batch = self._order.next()
-        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels[batch]).mean()
-        gradients = torch.autograd.grad(log_likelihood * len(self.labels), self._parameters)
+        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels[batch])
+        if log_likelihood.shape != batch.shape:
+            raise ValueError(
+                f"log_likelihood gave values of shape {tuple(log_likelihood.shape)} for {len(batch)} inputs: it must "
+                "give one number for each input."
+            )
+        mean = log_likelihood.mean()
+        gradients = torch.autograd.grad(mean * len(self.labels), self._parameters, materialize_grads=True)
         for view, gradient in zip(self._gradient_views, gradients, strict=True):
             view.copy_(gradient)
         self.t += 1
-        self._check(-log_likelihood.item())
+        self._check(-mean.item())
         self.sampler.update(self.theta, self.gradient, self.t, self._noise)
         for reference in self.references.values():
             if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:
-                reference.update(self.network)
+                try:
+                    reference.update(self.network)
+                except FloatingPointError as error:
+                    raise self._diverged(str(error)) from error
 
     @torch.no_grad()
     def read(self) -> Reading:
         """What the current draw says of a random minibatch of D'."""
         indices = torch.randint(self.info.inputs, (self.info.size,), generator=self._reading_indices)
-        log_probabilities = torch.log_softmax(self.network(self.inputs[indices]), 1)
+        log_probabilities = torch.log_softmax(self.network(self.inputs[indices]), 1).float()
+        if not log_probabilities.isfinite().all():
+            raise self._diverged("the network's outputs are not finite")
         return Reading(self.t, indices, log_probabilities)
 
     def _check(self, loss: float) -> None:
         """Stop at once when the chain diverges, rather than distil nonsense for hours."""
-        if self.t == 1:
+        if self.t == 1 and math.isfinite(loss):
             self._loss_bound = 1000 * max(1.0, abs(loss))
         if not abs(loss) <= self._loss_bound:  # also true for NaN
-            raise ChainDivergedError(
-                f"the chain diverged at step {self.t}: the mean negative log-likelihood of a minibatch is {loss:.4g} "
-                f"with a step size of {self.sampler.step_size(self.t):.4g} for {len(self.labels)} training inputs. "
-                "Use a smaller step size; one tenth is a good next try."
+            raise self._diverged(f"the mean negative log-likelihood of a minibatch is {loss:.4g}")
+
+    def _diverged(self, what: str) -> ChainDivergedError:
+        return ChainDivergedError(
+            f"the chain diverged at step {self.t}: {what}, with a step size of {self.sampler.step_size(self.t):.4g} "
+            f"for {len(self.labels)} training inputs. Use a smaller step size; one tenth is a good next try."
+        )
+
+    def _check_labels(self, classes: int) -> None:
+        if self.labels.dim() != 1 or self.labels.is_floating_point() or self.labels.dtype == torch.bool:
+            raise ValueError(
+                f"labels are {self.labels.dtype} of shape {tuple(self.labels.shape)}: they must be one whole number "
+                "for each input."
+            )
+        self.labels = self.labels.long()
+        least, greatest = int(self.labels.min()), int(self.labels.max())
+        if not 0 <= least <= greatest < classes:
+            raise ValueError(
+                f"labels go from {least} to {greatest}, but the network has {classes} outputs: labels must be 0 to "
+                f"{classes - 1}."
             )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from gped.expectations import estimator
 from gped.networks import Network
+from gped.progress import progress
 from gped.pruning import GroupLasso, without_dead_units, zero_dead_units
 from gped.randomness import stream
 from gped.readings import Reading, Readings
@@ -29,19 +29,33 @@ def distill(readings: Readings, students: Sequence[StudentSpec], threads: int = 
         students: What each is to be.
         threads: Cores to use.
     """
+    if isinstance(students, StudentSpec) or not students:
+        raise ValueError("students must be a list of at least one StudentSpec.")
     learners = [Learner(student, readings) for student in students]
-    for reading in tqdm(readings, "distilling", len(readings.available), unit="reading", disable=None):
+    for reading in progress(readings, "distilling", len(readings.available), "reading"):
         listening = [learner for learner in learners if learner.listens_at(reading.step)]
         if listening:
             with use_threads(threads):
                 x = readings.inputs[reading.indices]
                 for learner in listening:
                     learner.update(reading, x)
-    return [learner.student() for learner in learners]
+    return _finished(learners)
 
 
 class StudentDivergedError(RuntimeError):
-    """A student's loss is no longer a number."""
+    """Some students failed; `students` has the others, and None in the place of each that failed."""
+
+    def __init__(self, message: str, students: list[Student | None]) -> None:
+        super().__init__(message)
+        self.students = students
+
+
+def _finished(learners: list["Learner"]) -> list[Student]:
+    """The students, if all went well: one that failed does not take the others with it."""
+    failures = [f"student {number} {learner.failure}" for number, learner in enumerate(learners) if learner.failure]
+    if failures:
+        raise StudentDivergedError("; ".join(failures), [None if one.failure else one.student() for one in learners])
+    return [learner.student() for learner in learners]
 
 
 class Learner:
@@ -51,6 +65,7 @@ class Learner:
         _check_that_they_match(spec, readings)
         self.spec = spec
         self.scaling = readings.inputs.scaling
+        self.from_bytes = readings.inputs.images.dtype == torch.uint8
         self.U = [estimator(target.estimator, len(readings.inputs)) for target in spec.targets]
         self.values = spec.values
         self.network = Network(
@@ -62,15 +77,16 @@ class Learner:
         ).to(readings.inputs.images.device)
         self.regulariser = spec.pruning
         self.s = 0
-        self.loss = math.nan
+        self.failure: str | None = None
         self._noise = stream(spec.seed, "input noise", readings.inputs.images.device)
         self._stages: dict[str, Student] = {}
         self._start_adam(spec.learning_rate, t=0)
 
     def listens_at(self, t: int) -> bool:
         """Line 6: mod(t, H) = 0. That t > B is the chain's to see to."""
-        return t % self.spec.thinning == 0 and t <= self.spec.last_step
+        return t % self.spec.thinning == 0 and t <= self.spec.last_step and not self.failure
 
+    @torch.enable_grad()
     def update(self, reading: Reading, x: Tensor) -> None:
         """Lines 8 to 13, for the inputs x of the minibatch S'."""
         t, S, log_p = reading
@@ -96,14 +112,10 @@ class Learner:
         if R and R.proximal:
             R.shrink(self.network, alpha)
         self.s += 1
-        self.loss = loss.item()
-        if not math.isfinite(self.loss):
-            raise StudentDivergedError(
-                f"a student diverged at step {t}, its update {self.s}: its loss is {self.loss} at a learning rate of "
-                f"{alpha:.4g}. Use a smaller learning rate."
-            )
 
-        if R and t + self.spec.thinning > self.spec.steps:  # the last update before T
+        if not math.isfinite(loss.item()):
+            self.failure = _what_went_wrong(self, t, g_hat)
+        elif R and t + self.spec.thinning > self.spec.steps:  # the last update before T
             self._prune(R)
 
     def student(self) -> Student:
@@ -114,6 +126,7 @@ class Learner:
             heads=tuple((name, head, size) for (name, head), size in zip(names, self.values, strict=True)),
             classes=self.spec.classes,
             scaling=self.scaling,
+            from_bytes=self.from_bytes,
             updates=self.s,
             specification=self.spec.describe(),
             stages=dict(self._stages),
@@ -137,16 +150,32 @@ class Learner:
         self._stages = {"before pruning": before, "after pruning": self.student()}
 
 
+def _what_went_wrong(learner: Learner, t: int, g_hat: list[Tensor]) -> str:
+    for target, values in zip(learner.spec.targets, g_hat, strict=True):
+        if not values.isfinite().all():
+            return f"failed at step {t}: its expectation {target.expectation.name!r} is not finite for some inputs."
+    rate = learner.adam.param_groups[0]["lr"]
+    return f"diverged at step {t}: its loss is not finite at a learning rate of {rate:.4g}. Use a smaller one."
+
+
 def _check_that_they_match(spec: StudentSpec, readings: Readings) -> None:
     """Refuse a student that cannot learn from these readings, before any time is spent."""
     info, available = readings.info, readings.available
     if spec.classes != info.classes:
         raise ValueError(f"the student has {spec.classes} classes, but the readings have {info.classes}.")
-    if readings.inputs.images.shape[1:] != spec.architecture.input_shape:
+    if readings.inputs.shape != spec.architecture.input_shape:
         raise ValueError(
             f"the student's network reads inputs of shape {spec.architecture.input_shape}, but the readings are about "
-            f"inputs of shape {tuple(readings.inputs.images.shape[1:])}."
+            f"inputs of shape {readings.inputs.shape}."
         )
+    images = readings.inputs.images
+    if spec.input_noise and images.is_floating_point() and not 0 <= images.min() <= images.max() <= 1:
+        raise ValueError(
+            f"input_noise is {spec.input_noise}, but the inputs go from {images.min():g} to {images.max():g}: noise is "
+            "clamped to [0, 1] and suits only pixels."
+        )
+    if spec.steps > info.steps:
+        raise ValueError(f"the student listens until step {spec.steps}, but the chain's last step T is {info.steps}.")
     if spec.thinning % info.thinning:
         raise ValueError(
             f"the student's thinning is {spec.thinning}, but there is a reading every {info.thinning} steps: it must "

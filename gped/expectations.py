@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gped.checks import real, share
 from gped.heads import Dirichlet, Exponential, Head, Softmax
 
 
@@ -31,7 +32,8 @@ class Expectation:
 
     def __call__(self, log_probabilities: Tensor) -> Tensor:
         """The values of g, shape (inputs, values)."""
-        values = self.g(log_probabilities)
+        # A copy, because readings are shared and a g may work in place; its type, so that counts can be averaged.
+        values = self.g(log_probabilities.clone()).to(log_probabilities.dtype)
         return values.unsqueeze(1) if values.dim() == 1 else values
 
 
@@ -58,23 +60,31 @@ E[p²] − E[p]².
 """
 
 
+@dataclass(frozen=True)
+class LogPredictive:
+    """log π for tempered and smoothed probabilities π = (1 − ε) softmax(log p / τ) + ε/C."""
+
+    temperature: float
+    smoothing: float
+
+    def __post_init__(self) -> None:
+        real("the temperature of log_predictive", self.temperature, above=True)
+        real("the smoothing of log_predictive", self.smoothing, above=True)
+        share("the smoothing of log_predictive", self.smoothing)
+
+    def __call__(self, log_p: Tensor) -> Tensor:
+        """The values for some inputs."""
+        tempered = torch.softmax(log_p / self.temperature, 1)
+        return torch.log((1 - self.smoothing) * tempered + self.smoothing / log_p.shape[1])
+
+
 def log_predictive(temperature: float = 2.5, smoothing: float = 1e-3) -> Expectation:
     """E[log π] for tempered and smoothed probabilities π, as EnD² distils it.
 
-    π = (1 − smoothing)(softmax(log p / temperature) − 1/C) + 1/C, so that no log π is infinite. Its head is a
-    Dirichlet trained at the same temperature.
+    The smoothing keeps log π finite where a draw gives a class no probability. The head is a Dirichlet trained at the
+    same temperature.
     """
-    if not temperature > 0:
-        raise ValueError(f"the temperature of log_predictive is {temperature}: it must be positive.")
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"the smoothing of log_predictive is {smoothing}: it must be in [0, 1).")
-
-    def g(log_p: Tensor) -> Tensor:
-        uniform = 1 / log_p.shape[1]
-        tempered = torch.softmax(log_p / temperature, 1)
-        return torch.log((1 - smoothing) * (tempered - uniform) + uniform)
-
-    return Expectation("log_predictive", g, head=Dirichlet(temperature))
+    return Expectation("log_predictive", LogPredictive(temperature, smoothing), head=Dirichlet(temperature))
 
 
 class Stochastic:

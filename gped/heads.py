@@ -4,6 +4,7 @@ Each head turns outputs z of shape (inputs, values) into predictions, and says h
 same shape: summed over the values of an input, averaged over the inputs.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -119,7 +120,11 @@ def describe(head: Head) -> dict[str, Any]:
     return {"name": head.name, **asdict(head)}
 
 
-def from_description(description: dict[str, Any]) -> Head:
-    """The head that was described."""
+def from_description(description: dict[str, Any], own: Sequence[type[Head]] = ()) -> Head:
+    """The head that was described, one of the library's or of the caller's own."""
+    known = HEADS | {head.name: head for head in own}
     options = dict(description)
-    return HEADS[options.pop("name")](**options)
+    name = options.pop("name")
+    if name not in known:
+        raise ValueError(f"its head {name!r} is not one of the library's; pass its class in own_heads")
+    return known[name](**options)

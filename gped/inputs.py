@@ -1,7 +1,10 @@
 """Images that stay in memory, and how their pixels enter a network."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,8 +28,16 @@ class Scaling:
     @classmethod
     def standardising(cls, images: Tensor) -> "Scaling":
         """The scaling that gives these images mean 0 and variance 1 in each channel."""
-        pixels = _unit(images, torch.float64).movedim(1, 0).flatten(1)
-        return cls(tuple(pixels.mean(1).tolist()), tuple(pixels.std(1, correction=0).tolist()))
+        axes = [axis for axis in range(images.dim()) if axis != 1]
+        total, squares = torch.zeros(2, images.shape[1], dtype=torch.float64)
+        for part in images.split(1000):  # in parts, because double precision takes eight times the memory of bytes
+            pixels = _unit(part).double()
+            total += pixels.sum(axes)
+            squares += pixels.square().sum(axes)
+        count = images.numel() // images.shape[1]
+        mean = total / count
+        std = (squares / count - mean.square()).sqrt()
+        return cls(tuple(mean.tolist()), tuple(std.tolist()))
 
     def __call__(self, images: Tensor) -> Tensor:
         """Scale images, bytes or already in [0, 1], with channels as the second dimension."""
@@ -47,31 +58,48 @@ class Scaling:
         return pixels.new_tensor(self.mean).view(shape), pixels.new_tensor(self.std).view(shape)
 
 
-def _unit(images: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-    if images.dtype == torch.uint8:
-        return images.to(dtype).div_(255)
-    return images if images.is_floating_point() else images.to(dtype)
+def _unit(images: Tensor) -> Tensor:
+    return images.float().div_(255) if images.dtype == torch.uint8 else images
 
 
 class Inputs:
     """A set of inputs, kept as they are stored (bytes stay bytes) and scaled when some are taken out.
 
     Args:
-        images: First dimension counts the inputs. Bytes are images; floating point numbers enter as they are
-            apart from the scaling.
-        scaling: How pixels enter the network.
+        images: First dimension counts the inputs. Bytes are pixels and become numbers in [0, 1]; a single channel may
+            be left out. Floating point numbers, in single precision, enter as they are.
+        scaling: What else is done to them.
     """
 
-    def __init__(self, images: Tensor, scaling: Scaling | None = None) -> None:
-        if len(images) == 0:
-            raise ValueError("there are no inputs: the first dimension of the images is 0.")
+    def __init__(self, images: Tensor | np.ndarray, scaling: Scaling | None = None) -> None:
+        images = torch.as_tensor(images)
+        if images.dtype == torch.uint8:
+            images = images.unsqueeze(1) if images.dim() == 3 else images
+        elif images.is_floating_point():
+            images = images.float()
+        else:
+            raise ValueError(f"inputs are {images.dtype}: convert them to bytes (torch.uint8) or to floating point.")
+        if images.dim() < 2 or len(images) == 0:
+            raise ValueError(f"inputs have the shape {tuple(images.shape)}: there must be at least one, each an array.")
         self.images = images
         self.scaling = scaling or Scaling()
 
     @classmethod
-    def of(cls, images: "Tensor | Inputs") -> "Inputs":
+    def of(cls, images: "Tensor | np.ndarray | Inputs") -> "Inputs":
         """Plain tensors become inputs without further scaling."""
         return images if isinstance(images, Inputs) else cls(images)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        return tuple(self.images.shape[1:])
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with any pixel, their order, or the scaling."""
+        content = hashlib.sha256(f"{self.images.dtype} {tuple(self.images.shape)} {self.scaling}".encode())
+        content.update(self.images.cpu().contiguous().numpy().data)
+        return content.hexdigest()
 
     def to(self, device: torch.device | str) -> "Inputs":
         """The same inputs on another device."""

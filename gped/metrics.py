@@ -8,26 +8,42 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score, 
 Array = np.ndarray
 
 
+def _checked(probabilities: Array, labels: Array) -> tuple[Array, Array]:
+    probabilities, labels = np.asarray(probabilities, np.float64), np.asarray(labels)
+    if probabilities.ndim != 2 or labels.shape != (len(probabilities),):
+        raise ValueError(
+            f"probabilities have the shape {probabilities.shape} and labels {labels.shape}: they must be (inputs, "
+            "classes) and (inputs,)."
+        )
+    if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
+        raise ValueError(f"labels go from {labels.min()} to {labels.max()} for {probabilities.shape[1]} classes.")
+    return probabilities, labels
+
+
 def nll(probabilities: Array, labels: Array) -> float:
     """Mean negative log-likelihood of the labels."""
-    chosen = np.asarray(probabilities, np.float64)[np.arange(len(labels)), labels]
+    probabilities, labels = _checked(probabilities, labels)
+    chosen = probabilities[np.arange(len(labels)), labels]
     return float(-np.log(np.maximum(chosen, np.finfo(np.float64).tiny)).mean())
 
 
 def accuracy(probabilities: Array, labels: Array) -> float:
     """Share of inputs whose most probable class is the label."""
+    probabilities, labels = _checked(probabilities, labels)
     return float((np.argmax(probabilities, 1) == labels).mean())
 
 
 def brier(probabilities: Array, labels: Array) -> float:
     """Mean squared distance between the distribution and the label's indicator, summed over classes: 0 to 2."""
-    errors = np.array(probabilities, np.float64)
+    probabilities, labels = _checked(probabilities, labels)
+    errors = probabilities.copy()
     errors[np.arange(len(labels)), labels] -= 1
     return float((errors**2).sum(1).mean())
 
 
 def ece(probabilities: Array, labels: Array, bins: int = 15) -> float:
     """Expected calibration error: |accuracy − confidence| in equal-width bins of confidence, weighted by their size."""
+    probabilities, labels = _checked(probabilities, labels)
     confidence = np.max(probabilities, 1)
     correct = np.argmax(probabilities, 1) == labels
     bin_of = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)  # bins are (k/bins, (k+1)/bins]
@@ -36,8 +52,11 @@ def ece(probabilities: Array, labels: Array, bins: int = 15) -> float:
 
 
 def entropy_mae(student: Array, ensemble: Array) -> float:
-    """Mean absolute error of the student's expected entropy."""
-    return float(np.abs(np.asarray(student, np.float64) - ensemble).mean())
+    """Mean absolute error of the student's expected entropy, or of one constant for all inputs."""
+    student, ensemble = np.asarray(student, np.float64), np.asarray(ensemble, np.float64)
+    if student.shape not in ((), ensemble.shape):
+        raise ValueError(f"entropies have the shapes {student.shape} and {ensemble.shape}: they must be the same.")
+    return float(np.abs(student - ensemble).mean())
 
 
 def auroc(in_distribution: Array, out_of_distribution: Array) -> float:
@@ -100,6 +119,8 @@ def ndcg(ensemble: Array, student: Array, k: int = 20, sample: int = 100, trials
     The gain of an input is the ensemble's uncertainty, or 0 where that is negative. The samples depend on the seed
     and the number of inputs alone, so that every method is judged on the same ones.
     """
+    if len(ensemble) != len(student):
+        raise ValueError(f"there are {len(ensemble)} uncertainties of the ensemble and {len(student)} of the student.")
     if not 1 <= k <= sample <= len(ensemble):
         raise ValueError(f"nDCG@{k} of samples of {sample} from {len(ensemble)} inputs: need k ≤ sample ≤ inputs.")
     generator = np.random.default_rng(seed)

@@ -65,14 +65,18 @@ class Network(nn.Sequential):
             depth = architecture.input_shape[0]
             for channels in architecture.channels:
                 # Pooling before the ReLU gives the same numbers as after it, on a quarter of the pixels.
-                layers += [nn.Conv2d(depth, channels, architecture.kernel), nn.MaxPool2d(2), *after_hidden()]
+                layers += [
+                    nn.Conv2d(depth, channels, architecture.kernel, dtype=torch.float32),
+                    nn.MaxPool2d(2),
+                    *after_hidden(),
+                ]
                 depth = channels
             layers.append(nn.Flatten())
             fan_in = architecture.features
             for units in architecture.hidden:
-                layers += [nn.Linear(fan_in, units), *after_hidden()]
+                layers += [nn.Linear(fan_in, units, dtype=torch.float32), *after_hidden()]
                 fan_in = units
-            layers.append(nn.Linear(fan_in, outputs))
+            layers.append(nn.Linear(fan_in, outputs, dtype=torch.float32))
             generator.set_state(torch.default_generator.get_state())
         super().__init__(*layers)
         self.architecture = architecture

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from gped.checks import real, whole
 from gped.networks import Network
 
 
@@ -36,11 +37,10 @@ class GroupLasso:
     output_layer: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("strength", 0.0), ("fine_tuning_steps", 0), ("threshold", 0.0)):
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} of the group lasso is {getattr(self, name)}: it must not be negative.")
-        if not self.fine_tuning_rate > 0:
-            raise ValueError(f"fine_tuning_rate of the group lasso is {self.fine_tuning_rate}: it must be positive.")
+        object.__setattr__(self, "fine_tuning_steps", whole("fine_tuning_steps", self.fine_tuning_steps, 0))
+        for name in ("strength", "threshold", "fine_tuning_rate"):
+            value = real(f"{name} of the group lasso", getattr(self, name), above=name == "fine_tuning_rate")
+            object.__setattr__(self, name, value)
 
     def penalty(self, network: Network) -> Tensor:
         """R(φ). Its subgradient at a group of zeros is zero."""
@@ -59,8 +59,8 @@ class GroupLasso:
         """Parameters, and the dimensions over which a group extends."""
         for layer in network.weighted if self.output_layer else network.weighted[:-1]:
             yield layer.weight, tuple(range(1, layer.weight.dim()))
-            if self.biases and layer.bias is not None:
-                yield layer.bias, (0,)
+            if self.biases:
+                yield layer.get_parameter("bias"), (0,)
 
 
 @torch.no_grad()
@@ -91,7 +91,7 @@ def without_dead_units(network: Network) -> Network:
                 "cannot be removed exactly. Only unpadded convolutions can be pruned."
             )
     weights = [layer.weight.double() for layer in layers]
-    biases = [layer.bias.double() for layer in layers if layer.bias is not None]
+    biases = [layer.get_parameter("bias").double() for layer in layers]
     widths = []
     for number in range(len(layers) - 1):
         strength = _strongest_weights(weights[number])

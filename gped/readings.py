@@ -5,7 +5,7 @@ read, and mapped into memory whatever its size:
 
     8 bytes            GPEDREAD
     8 bytes            length of the header, little-endian
-    header             JSON: inputs, classes, size, thinning, burn_in, steps, last_step, and free notes
+    header             JSON: inputs, classes, size, thinning, burn_in, steps, last_step, digest of D', and free notes
     record, repeated   step (int64), indices (int32 × size), log-probabilities (float32 × size × classes),
                        CRC-32 of the record so far (uint32)
 """
@@ -21,9 +21,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from gped.checks import whole
 from gped.inputs import Inputs
+from gped.progress import progress
 
 MAGIC = b"GPEDREAD"
 
@@ -59,18 +60,11 @@ class ReadingsInfo:
     last_step: int
 
     def __post_init__(self) -> None:
-        for name in ("inputs", "size", "thinning", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} of the readings is {getattr(self, name)}: it must be at least 1.")
-        if self.classes < 2:
-            raise ValueError(f"classes is {self.classes}: a classifier needs at least 2.")
-        if not 0 <= self.burn_in < self.steps:
-            raise ValueError(
-                f"burn_in is {self.burn_in} and steps is {self.steps}: the burn-in must be at least 0 and end "
-                "before the chain does."
-            )
-        if self.last_step < self.steps:
-            raise ValueError(f"last_step {self.last_step} lies before the end of the chain, {self.steps}.")
+        for name in ("inputs", "size", "thinning", "steps", "burn_in", "classes", "last_step"):
+            least = {"burn_in": 0, "classes": 2, "last_step": self.steps}.get(name, 1)
+            object.__setattr__(self, name, whole(f"{name} of the readings", getattr(self, name), least))
+        if self.burn_in >= self.steps:
+            raise ValueError(f"the burn-in of {self.burn_in} steps must end before the chain, which has {self.steps}.")
         if not self.due:
             raise ValueError(
                 f"no multiple of the thinning {self.thinning} lies between the burn-in {self.burn_in} and the "
@@ -113,30 +107,45 @@ class Recorder:
 
     Args:
         path: The file; an existing one is replaced.
-        info: What the readings are.
+        readings: The chain whose readings will come.
         notes: Anything worth keeping with them, such as the chain's configuration.
     """
 
-    def __init__(self, path: str | os.PathLike[str], info: ReadingsInfo, notes: dict[str, Any] | None = None) -> None:
-        header = json.dumps({**asdict(info), "notes": notes or {}}).encode()
-        self.info = info
+    def __init__(self, path: str | os.PathLike[str], readings: Readings, notes: dict[str, Any] | None = None) -> None:
+        self._due = iter(readings.info.due)
+        if readings.available != readings.info.due:
+            raise ValueError(
+                f"cannot record to {path}: the chain has already passed some of its readings. Make a new chain."
+            )
+        header = json.dumps({**asdict(readings.info), "digest": readings.inputs.digest, "notes": notes or {}}).encode()
         self._file = Path(path).open("wb")  # noqa: SIM115 (closed by close)
         self._file.write(MAGIC + len(header).to_bytes(8, "little") + header)
-        self._record = np.zeros((), info.record)
+        self._record = np.zeros((), readings.info.record)
 
     def append(self, reading: Reading) -> None:
-        """Write one reading. A reader sees it at the latest when the recorder is closed."""
+        """Write one reading. A reader sees it at the latest when the recorder is flushed."""
         record = self._record
+        due = next(self._due, None)
+        if reading.step != due or reading.log_probabilities.shape != record["log_probabilities"].shape:
+            raise ValueError(
+                f"the reading at step {reading.step} with log-probabilities of shape "
+                f"{tuple(reading.log_probabilities.shape)} is not the one that is due, at step {due} with shape "
+                f"{record['log_probabilities'].shape}."
+            )
         record["step"] = reading.step
         record["indices"] = reading.indices.cpu().numpy()
         record["log_probabilities"] = reading.log_probabilities.cpu().numpy()
         record["checksum"] = zlib.crc32(record.tobytes()[:-4])
         self._file.write(record.tobytes())
 
-    def close(self) -> None:
-        """Flush everything to the disk."""
+    def flush(self) -> None:
+        """Let everything that was appended be seen, and be safe on the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self.flush()
         self._file.close()
 
     def __enter__(self) -> "Recorder":
@@ -159,11 +168,11 @@ class Recording:
     def __init__(self, path: str | os.PathLike[str], inputs: Tensor | Inputs) -> None:
         self.path = Path(path)
         self.inputs = Inputs.of(inputs)
-        self.info, self.notes, self._start = _read_header(self.path)
-        if len(self.inputs) != self.info.inputs:
+        self.info, digest, self.notes, self._start = _read_header(self.path)
+        if len(self.inputs) != self.info.inputs or self.inputs.digest != digest:
             raise ValueError(
-                f"{self.path} is about {self.info.inputs} inputs, but {len(self.inputs)} were given. "
-                "Open it with the inputs D' that the chain read."
+                f"{self.path} is about {self.info.inputs} other inputs than the {len(self.inputs)} that were given, or "
+                "they are scaled otherwise. Open it with the inputs D' that the chain read."
             )
 
     @property
@@ -185,11 +194,11 @@ class Recording:
             yield Reading(
                 int(record["step"]),
                 torch.from_numpy(record["indices"].astype(np.int64)),
-                torch.from_numpy(record["log_probabilities"].copy()),
+                torch.from_numpy(record["log_probabilities"].copy()).to(self.inputs.images.device),
             )
 
 
-def _read_header(path: Path) -> tuple[ReadingsInfo, dict[str, Any], int]:
+def _read_header(path: Path) -> tuple[ReadingsInfo, str, dict[str, Any], int]:
     """The header's contents and where the records start."""
     with path.open("rb") as file:
         head = file.read(16)
@@ -199,15 +208,11 @@ def _read_header(path: Path) -> tuple[ReadingsInfo, dict[str, Any], int]:
         header = file.read(length)
     try:
         values = json.loads(header)
-        notes = values.pop("notes")
-        return (
-            ReadingsInfo(**{field.name: values[field.name] for field in fields(ReadingsInfo)}),
-            notes,
-            16 + length,
-        )
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        info = ReadingsInfo(**{field.name: values[field.name] for field in fields(ReadingsInfo)})
+        return info, values["digest"], values["notes"], 16 + length
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{path}: its header is truncated or damaged. Delete the file and run the chain again."
+            f"{path}: its header is truncated or damaged ({error}). Delete the file and run the chain again."
         ) from error
 
 
@@ -218,8 +223,8 @@ def record(readings: Readings, path: str | os.PathLike[str], notes: dict[str, An
     """
     path = Path(path)
     part = path.with_name(path.name + ".part")
-    with Recorder(part, readings.info, notes) as recorder:
-        for reading in tqdm(readings, "chain", len(readings.available), unit="reading", disable=None):
+    with Recorder(part, readings, notes) as recorder:
+        for reading in progress(readings, "chain", len(readings.available), "reading"):
             recorder.append(reading)
     part.replace(path)
     return Recording(path, readings.inputs)

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gped.checks import whole
 from gped.expectations import Expectation, entropy, predictive
 from gped.inputs import Inputs
 
@@ -26,10 +27,11 @@ class Reference:
         every: int = 100,
         expectations: tuple[Expectation, ...] = (predictive, entropy),
     ) -> None:
-        if every < 1:
-            raise ValueError(f"every is {every}: a reference needs at least 1 step between its draws.")
         self.inputs = Inputs.of(inputs)
-        self.every = every
+        self.every = whole("every of a reference", every, 1)
+        names = [expectation.name for expectation in expectations]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the expectations of a reference are {names}: each name may stand there only once.")
         self.expectations = expectations
         self.draws = 0
         self._expected_draws = 0
@@ -38,6 +40,7 @@ class Reference:
     def start(self, burn_in: int, steps: int, device: torch.device) -> None:
         """Say which draws will come: those at multiples of `every` in (burn_in, steps]."""
         self.inputs = self.inputs.to(device)
+        self.draws = 0
         self._expected_draws = steps // self.every - burn_in // self.every
         if not self._expected_draws:
             raise ValueError(
@@ -52,6 +55,8 @@ class Reference:
         values: dict[str, list[Tensor]] = {expectation.name: [] for expectation in self.expectations}
         for start in range(0, len(self.inputs), BATCH):
             log_probabilities = torch.log_softmax(network(self.inputs[start : start + BATCH]), 1)
+            if not log_probabilities.isfinite().all():
+                raise FloatingPointError("the network's outputs are not finite")
             for expectation in self.expectations:
                 values[expectation.name].append(expectation(log_probabilities))
         self.draws += 1

@@ -7,6 +7,8 @@ from math import sqrt
 import torch
 from torch import Tensor
 
+from gped.checks import real
+
 StepSize = Callable[[int], float]
 
 
@@ -19,8 +21,9 @@ class PolynomialDecay:
     power: float = 0.55
 
     def __post_init__(self) -> None:
-        if not self.scale > 0 or not self.offset >= 0 or not self.power > 0:
-            raise ValueError(f"{self}: scale and power must be positive and offset not negative.")
+        real("the scale of the step sizes", self.scale, above=True)
+        real("the offset of the step sizes", self.offset)
+        real("the power of the step sizes", self.power, above=True)
 
     def __call__(self, t: int) -> float:
         """The step size of step t, counted from 1."""
@@ -38,13 +41,13 @@ class SGLD:
     """
 
     def __init__(self, step_size: float | StepSize, prior_precision: float = 10.0) -> None:
-        if not callable(step_size) and not step_size > 0:
-            raise ValueError(f"the step size is {step_size}: it must be positive.")
-        if not prior_precision >= 0:
-            raise ValueError(f"the prior precision is {prior_precision}: it must not be negative.")
-        self.step_size: StepSize = step_size if callable(step_size) else lambda t: step_size
-        self.prior_precision = prior_precision
-        self._noise: Tensor | None = None
+        if callable(step_size):
+            self.step_size = step_size
+        else:
+            constant = real("the step size", step_size, above=True)
+            self.step_size = lambda t: constant
+        self.prior_precision = real("the prior precision", prior_precision)
+        self._noise = torch.empty(0)
 
     def update(self, theta: Tensor, gradient: Tensor, t: int, generator: torch.Generator) -> None:
         """Move θ in place.
@@ -56,7 +59,7 @@ class SGLD:
             generator: Source of the noise.
         """
         eta = self.step_size(t)
-        if self._noise is None:
+        if self._noise.shape != theta.shape or self._noise.device != theta.device or self._noise.dtype != theta.dtype:
             self._noise = torch.empty_like(theta)
         # The prior's gradient −τθ is a decay of θ: it needs no place in the loss.
         theta.mul_(1 - eta / 2 * self.prior_precision)

@@ -2,18 +2,20 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from gped import heads
 from gped.architectures import Architecture
+from gped.checks import real, share, whole
 from gped.expectations import Expectation, entropy, log_predictive, predictive
 from gped.heads import Dirichlet, Head
 from gped.inputs import Inputs, Scaling
@@ -65,35 +67,49 @@ class StudentSpec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.classes < 2:
-            raise ValueError(f"classes is {self.classes}: a classifier needs at least 2.")
-        for name in ("steps", "thinning"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} of a student is {getattr(self, name)}: it must be at least 1.")
+        # Plain numbers of one type, so that equal specifications are saved as equal bytes.
+        for name, least in (("classes", 2), ("steps", 1), ("thinning", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(f"{name} of a student", getattr(self, name), least))
+        if self.halving_every is not None:
+            object.__setattr__(self, "halving_every", whole("halving_every", self.halving_every, 1))
+        object.__setattr__(self, "learning_rate", real("learning_rate", self.learning_rate, above=True))
+        object.__setattr__(self, "input_noise", real("input_noise", self.input_noise))
+        object.__setattr__(self, "dropout", share("dropout", self.dropout))
         if self.thinning > self.steps:
             raise ValueError(
                 f"thinning is {self.thinning} but the student listens for {self.steps} steps: it would never hear "
                 "a reading. Lower the thinning or add steps."
             )
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is {self.learning_rate}: it must be positive.")
-        if self.halving_every is not None and self.halving_every < 1:
-            raise ValueError(f"halving_every is {self.halving_every}: it must be at least 1, or None for never.")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}: it must be at least 0 and less than 1.")
-        if not self.input_noise >= 0:
-            raise ValueError(f"input_noise is {self.input_noise}: it must not be negative.")
+        self._check_targets()
+        if self.pruning:
+            self._check_pruning(self.pruning)
+
+    def _check_targets(self) -> None:
+        if not isinstance(self.targets, tuple) or not all(isinstance(target, Target) for target in self.targets):
+            raise ValueError(f"targets is {self.targets!r}: it must be a tuple of gped.Target(expectation, estimator).")
         if not self.targets:
             raise ValueError("targets is empty: a student needs at least one expectation to learn.")
         names = [target.expectation.name for target in self.targets]
         if len(set(names)) < len(names):
             raise ValueError(f"targets are {names}: each expectation can be learnt only once by a student.")
-        for target in self.targets:
-            if target.estimator not in ("us", "uo"):
-                raise ValueError(
-                    f"the estimator of {target.expectation.name} is {target.estimator!r}: it must be 'us' or 'uo'."
-                )
-            _probe(target.expectation, self.classes)
+        for expectation, estimator in self.targets:
+            if estimator not in ("us", "uo"):
+                raise ValueError(f"the estimator of {expectation.name} is {estimator!r}: it must be 'us' or 'uo'.")
+            _probe(expectation, self.classes)
+            for own in (predictive, entropy):  # from which predictions take probabilities and data uncertainty
+                if expectation.name == own.name and expectation.g is not own.g:
+                    raise ValueError(
+                        f"the name {own.name!r} is that of gped.{own.name}: call your expectation otherwise."
+                    )
+
+    def _check_pruning(self, lasso: GroupLasso) -> None:
+        if not self.architecture.channels + self.architecture.hidden:
+            raise ValueError("the student has no hidden layers: there is nothing to prune.")
+        if lasso.fine_tuning_steps and self.last_step // self.thinning == self.steps // self.thinning:
+            raise ValueError(
+                f"fine_tuning_steps is {lasso.fine_tuning_steps}, but no multiple of the thinning {self.thinning} lies "
+                f"in the steps after {self.steps}: nothing would be fine-tuned."
+            )
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -107,18 +123,17 @@ class StudentSpec:
 
     def describe(self) -> dict[str, Any]:
         """The specification as plain values, for a file."""
-        targets = [
+        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "targets"}
+        plain["targets"] = [
             {
-                "expectation": t.expectation.name,
-                "head": heads.describe(t.expectation.head),
-                "estimator": t.estimator,
+                "expectation": expectation.name,
+                "parameters": asdict(expectation.g) if is_dataclass(expectation.g) else {},
+                "head": heads.describe(expectation.head),
+                "estimator": estimator,
             }
-            for t in self.targets
+            for expectation, estimator in self.targets
         ]
-        return {
-            field.name: targets if field.name == "targets" else _plain(getattr(self, field.name))
-            for field in fields(self)
-        }
+        return json.loads(json.dumps(plain))  # as it will be read back
 
 
 def _plain(value: Any) -> Any:
@@ -209,6 +224,7 @@ class Student:
         heads: Name, head and number of outputs of each expectation, in the order of the outputs.
         classes: C.
         scaling: How pixels enter the network.
+        from_bytes: Whether it was trained on bytes, so that other numbers must be in [0, 1].
         updates: Number of distillation updates that it has seen.
         specification: What it was told to be, as plain values.
         stages: The student just before pruning and just after, where it was pruned; not saved.
@@ -218,6 +234,7 @@ class Student:
     heads: tuple[tuple[str, Head, int], ...]
     classes: int
     scaling: Scaling
+    from_bytes: bool
     updates: int
     specification: dict[str, Any]
     stages: dict[str, "Student"] = field(default_factory=dict)
@@ -232,7 +249,16 @@ class Student:
 
         Images have the shape (inputs, channels, height, width); a single channel may be left out.
         """
-        inputs = Inputs(self._as_inputs(images), self.scaling)
+        inputs = Inputs(self._with_channel(torch.as_tensor(images)), self.scaling)
+        if inputs.shape != self.architecture.input_shape:
+            raise ValueError(
+                f"the images have the shape {inputs.shape}, but this student reads {self.architecture.input_shape}."
+            )
+        if self.from_bytes and inputs.images.is_floating_point() and inputs.images.max() > 1:
+            raise ValueError(
+                f"the images are floating point numbers up to {float(inputs.images.max()):g}, but this student was "
+                "trained on pixels in [0, 1]. Pass bytes, or divide by 255."
+            )
         with threads(1), torch.inference_mode():
             device = next(self.network.parameters()).device
             outputs = torch.cat(
@@ -257,19 +283,10 @@ class Student:
             return Prediction(said, said["predictive"], total=entropy_of(said["predictive"]))
         return Prediction(said, data=said.get("entropy"))
 
-    def _as_inputs(self, images: Tensor | np.ndarray) -> Tensor:
-        tensor = torch.as_tensor(images)
+    def _with_channel(self, images: Tensor) -> Tensor:
         shape = self.architecture.input_shape
-        if tensor.shape[1:] == shape[1:] and shape[0] == 1:
-            tensor = tensor.unsqueeze(1)
-        if tensor.shape[1:] != shape or len(tensor) == 0:
-            raise ValueError(
-                f"the images have shape {tuple(tensor.shape)}, but this student reads (inputs, "
-                f"{', '.join(map(str, shape))}) with at least one input."
-            )
-        if tensor.dtype != torch.uint8:
-            tensor = tensor.float()
-        return tensor
+        left_out = shape[0] == 1 and tuple(images.shape[1:]) == shape[1:]
+        return images.unsqueeze(1) if left_out else images
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file with everything that `load_student` needs. Never leaves half a file."""
@@ -285,17 +302,26 @@ class Student:
             "heads": [[name, heads.describe(head), size] for name, head, size in self.heads],
             "classes": self.classes,
             "scaling": asdict(self.scaling),
+            "from_bytes": self.from_bytes,
             "updates": self.updates,
             "specification": self.specification,
         }
-        part = path.with_name(path.name + ".part")
         # One entry only: safetensors writes several in an order that changes from run to run.
-        save_file(tensors, part, {"gped": json.dumps(description)})
+        content = safetensors.torch.save(tensors, {"gped": json.dumps(description)})
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(content)
         part.replace(path)
 
 
-def load_student(path: str | os.PathLike[str]) -> Student:
-    """The student in a file written by `Student.save`."""
+def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] = ()) -> Student:
+    """The student in a file written by `Student.save`.
+
+    Args:
+        path: The file.
+        own_heads: Classes of heads that are not the library's, if the student has any.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no student file {path}.")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -312,7 +338,9 @@ def load_student(path: str | os.PathLike[str]) -> Student:
         architecture = Architecture(
             tuple(layout["input_shape"]), tuple(layout["channels"]), layout["kernel"], tuple(layout["hidden"])
         )
-        outputs = tuple((name, heads.from_description(head), size) for name, head, size in description["heads"])
+        outputs = tuple(
+            (name, heads.from_description(head, own_heads), size) for name, head, size in description["heads"]
+        )
         network = Network(architecture, sum(size for *_, size in outputs), torch.Generator())
         for number, layer in enumerate(network.weighted):
             layer.load_state_dict({name: tensors.pop(f"{number}.{name}") for name in ("weight", "bias")})
@@ -323,6 +351,7 @@ def load_student(path: str | os.PathLike[str]) -> Student:
             outputs,
             description["classes"],
             Scaling(tuple(description["scaling"]["mean"]), tuple(description["scaling"]["std"])),
+            description["from_bytes"],
             description["updates"],
             description["specification"],
         )

@@ -31,6 +31,10 @@ def decompose(probabilities: np.ndarray, expected_entropy: np.ndarray) -> Uncert
     """For an ensemble's reference or a GPED student, from the predictive distribution and the expected entropy."""
     total = entropy(probabilities)
     data = np.asarray(expected_entropy, np.float64)
+    if data.shape != total.shape:
+        raise ValueError(
+            f"there are {total.shape} probabilities but {data.shape} entropies: one for each input is needed."
+        )
     return Uncertainty(total, data, total - data)
 
 

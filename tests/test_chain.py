@@ -96,11 +96,13 @@ def test_a_chain_that_becomes_nan_stops_at_once(make_chain):
     ("options", "message"),
     [
         ({"thinning": 0}, "thinning of the readings is 0"),
-        ({"steps": 0}, "steps of the readings is 0"),
-        ({"burn_in": -1}, "burn_in is -1"),
-        ({"burn_in": 60}, "burn_in is 60 and steps is 60"),
+        ({"steps": 0}, "steps is 0"),
+        ({"burn_in": -1}, "burn_in of the readings is -1"),
+        ({"burn_in": 60}, "burn-in of 60 steps must end before the chain"),
         ({"thinning": 70}, "no multiple of the thinning 70"),
-        ({"further_steps": -1}, "last_step 59 lies before"),
+        ({"further_steps": -1}, "further_steps is -1"),
+        ({"steps": 60.5}, "steps is 60.5: it must be a whole number"),
+        ({"sampler": 1e-3}, "the sampler is 0.001"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 61}, "batch_size is 61"),
         ({"reading_size": 0}, "size of the readings is 0"),
@@ -135,18 +137,18 @@ def test_the_reference_is_the_mean_over_the_draws_that_count(make_chain):
     while chain.t < 121:
         chain.step()
         if 10 < chain.t <= 101 and chain.t % 4 == 0:
-            log_p = torch.log_softmax(chain.network(chain.labelled.scaling(inputs)), 1).detach().double()
-            draws.append(log_p.exp().numpy())
+            log_p = torch.log_softmax(chain.network(chain.labelled.scaling(inputs)), 1).detach()
+            draws.append(log_p.exp().double().numpy())
     draws = np.stack(draws)
     result = reference.result()
     assert reference.draws == len(draws) == 23
-    np.testing.assert_allclose(result["predictive"], draws.mean(0), atol=1e-6)
+    np.testing.assert_allclose(result["predictive"], draws.mean(0), rtol=1e-12)  # the sums are in double precision
     np.testing.assert_allclose(result["entropy"], -(draws * np.log(draws)).sum(2).mean(0), atol=1e-6)
     np.testing.assert_allclose(result["variance"], (draws * (1 - draws)).mean(0), atol=1e-6)
 
     # batch means: draw k of 23 belongs to block k·20 // 23
     blocks = np.stack([draws[np.arange(23) * 20 // 23 == block].mean(0) for block in range(20)])
-    np.testing.assert_allclose(result["predictive_error"], blocks.std(0, ddof=1) / np.sqrt(20), atol=1e-6)
+    np.testing.assert_allclose(result["predictive_error"], blocks.std(0, ddof=1) / np.sqrt(20), rtol=1e-6)
 
 
 def test_the_ensembles_knowledge_is_positive(make_chain):
@@ -156,3 +158,101 @@ def test_the_ensembles_knowledge_is_positive(make_chain):
     knowledge = gped.uncertainty.decompose(result["predictive"], result["entropy"]).knowledge
     assert knowledge.min() > -1e-6
     assert knowledge.mean() > 1e-3
+
+
+def test_the_callers_module_is_left_as_it_is_and_serves_for_another_chain():
+    network = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+    before = copy.deepcopy(network.state_dict())
+    images, labels = random_images(TINY_DENSE, 30), torch.arange(30) % 3
+    chains = [
+        gped.Chain(network, images, labels, images, gped.SGLD(1e-3), steps=10, burn_in=0, thinning=5, batch_size=10)
+        for _ in range(2)
+    ]
+    first, second = (list(chain) for chain in chains)
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert all(torch.equal(a.log_probabilities, b.log_probabilities) for a, b in zip(first, second, strict=True))
+
+
+def test_the_step_size_of_each_step_is_that_of_its_number(make_chain):
+    asked = []
+    list(make_chain(sampler=gped.SGLD(lambda t: asked.append(t) or 1e-4), steps=12, burn_in=2))
+    assert asked == list(range(1, 13))
+
+
+def test_readings_draw_from_all_of_the_unlabelled_inputs_with_replacement(make_chain):
+    drawn = torch.cat([reading.indices for reading in make_chain(steps=2010, burn_in=10, thinning=1)])
+    counts = torch.bincount(drawn, minlength=40)
+    assert counts.min() > 0.8 * counts.float().mean() and counts.max() < 1.2 * counts.float().mean()
+    assert any(len(set(r.indices.tolist())) < 15 for r in make_chain())
+
+
+def test_images_and_filters_are_channels_last(make_chain):
+    chain = make_chain(gped.Architecture((3, 12, 12), (4, 6), 3, (8,)))
+    assert chain.inputs[:2].is_contiguous(memory_format=torch.channels_last)
+    assert all(p.is_contiguous(memory_format=torch.channels_last) for p in chain.network.parameters() if p.dim() == 4)
+
+
+def test_a_chain_computes_with_one_thread_unless_told_otherwise(make_chain):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for threads in (1, 2):
+            seen = set()
+            chain = make_chain(threads=threads)
+            chain.network.register_forward_hook(lambda *_, seen=seen: seen.add(torch.get_num_threads()))
+            list(chain)
+            assert seen == {threads}
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_inputs_of_another_form_than_those_of_the_training_set_are_refused(make_chain):
+    scaled = gped.Inputs(random_images(TINY_DENSE, 5), gped.Scaling((0.5,), (0.2,)))
+    with pytest.raises(
+        ValueError, match=r"test has inputs of shape \(1, 8, 8\) with Scaling\(mean=\(0.5,\).*same form"
+    ):
+        make_chain(references={"test": gped.Reference(scaled, every=2)})
+    with pytest.raises(ValueError, match=r"test has inputs of shape \(1, 10, 10\)"):
+        make_chain(references={"test": gped.Reference(random_images(TINY_CONV, 5), every=2)})
+
+
+@pytest.mark.parametrize(
+    "labels", [torch.zeros(10), torch.zeros(10, 1, dtype=torch.int64), torch.zeros(10, 3, dtype=torch.int64)]
+)
+def test_labels_that_are_no_class_numbers_are_refused(labels):
+    images = random_images(TINY_DENSE, 10)
+    network = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+    with pytest.raises(ValueError, match="they must be one whole number for each input"):
+        gped.Chain(network, images, labels, images, gped.SGLD(1e-3), steps=5, burn_in=0, thinning=1, batch_size=2)
+
+
+def test_numpy_arrays_and_images_without_their_single_channel_are_welcome():
+    images = random_images(TINY_DENSE, 10)[:, 0].numpy()
+    network = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+    labels = np.arange(10, dtype=np.uint8) % 3
+    chain = gped.Chain(network, images, labels, images, gped.SGLD(1e-3), steps=5, burn_in=0, thinning=1, batch_size=2)
+    assert len(list(chain)) == 5
+    with pytest.raises(ValueError, match="convert them to bytes"):
+        gped.Inputs(images.astype(np.int64))
+
+
+def test_a_likelihood_that_does_not_give_one_number_per_input_is_refused(make_chain):
+    chain = make_chain()
+    chain.log_likelihood = lambda outputs, targets: torch.log_softmax(outputs, 1)
+    with pytest.raises(ValueError, match=r"shape \(20, 3\) for 20 inputs"):
+        chain.step()
+
+
+def test_a_draw_that_is_not_finite_is_neither_read_nor_averaged(make_chain):
+    with pytest.raises(gped.ChainDivergedError, match="diverged at step 1: the network's outputs are not finite"):
+        list(make_chain(sampler=gped.SGLD(1e30), steps=1, burn_in=0, thinning=1))
+    reference = gped.Reference(random_images(TINY_DENSE, 5), every=1)
+    with pytest.raises(gped.ChainDivergedError, match="diverged at step 1"):
+        make_chain(sampler=gped.SGLD(1e30), burn_in=0, references={"test": reference}).step()
+
+
+def test_standardised_images_have_mean_0_and_variance_1_in_each_channel():
+    images = torch.randint(0, 200, (2500, 3, 5, 6), generator=gped.stream(0, "x"), dtype=torch.uint8)
+    scaled = gped.Inputs(images, gped.Scaling.standardising(images))[:]
+    torch.testing.assert_close(scaled.mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(scaled.var((0, 2, 3), correction=0), torch.ones(3), atol=1e-4, rtol=0)

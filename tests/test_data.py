@@ -113,7 +113,7 @@ def test_embedded_sets_have_their_shape_and_balanced_classes(name, tmp_path):
         images = data.load(name, split, cache=tmp_path)
         assert images.name == name
         assert len(images) == (4000 if split == "train" else 1000)
-        assert images.images.shape[1:] == data.shape_of(name)
+        assert images.images.shape[1:] == data.entry_of(name).shape
         if "train" in data.EMBEDDED[name].splits:
             assert set(np.bincount(images.labels)) == {len(images) // 10}
         assert 5 < images.images.std() < 128
@@ -172,7 +172,7 @@ def real_root(tmp_path_factory) -> Path:
 )
 def test_real_sets_are_found_and_decoded_with_their_published_counts(name, split, counts, real_root, tmp_path):
     images = data.load(name, split, real_root, tmp_path, unofficial=["SVHN"])
-    assert images.images.shape[1:] == data.shape_of(name)
+    assert images.images.shape[1:] == data.entry_of(name).shape
     if counts:
         assert np.bincount(images.labels).tolist() == counts
     again = data.load(name, split, tmp_path / "nothing is here", tmp_path)

@@ -41,7 +41,8 @@ def test_nothing_but_its_own_specification_changes_a_student(architecture, make_
     torch.manual_seed(1)
     live = gped.distill(make_chain(architecture), list(specs.values()))
     together = {name: bytes_of(student, tmp_path) for name, student in zip(specs, live, strict=True)}
-    assert len(set(together.values())) == len(together)
+    outputs = [torch.cat([p.flatten() for p in student.network.parameters()]) for student in live]
+    assert not any(a.shape == b.shape and torch.equal(a, b) for n, a in enumerate(outputs) for b in outputs[:n])
 
     recording = gped.record(make_chain(architecture), tmp_path / "readings")
     for name, spec in reversed(specs.items()):
@@ -108,10 +109,116 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(make_c
         torch.testing.assert_close(said, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_student_that_diverges_stops_with_its_step_and_advice(make_chain):
-    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, learning_rate=1e20)
-    with pytest.raises(gped.StudentDivergedError, match=r"diverged at step \d+.*learning rate of 1e\+20.*smaller"):
+def test_a_student_that_diverges_is_named_and_does_not_take_the_others_with_it(make_chain, tmp_path):
+    good = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2)
+    bad = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, learning_rate=1e20)
+    with pytest.raises(
+        gped.StudentDivergedError, match=r"student 1 diverged at step \d+.*rate of 1e\+20.*smaller"
+    ) as error:
+        gped.distill(make_chain(), [good, bad])
+    survivor, lost = error.value.students
+    assert lost is None
+    (alone,) = gped.distill(make_chain(), [good])
+    assert bytes_of(survivor, tmp_path) == bytes_of(alone, tmp_path)
+
+
+def test_an_expectation_that_is_not_finite_is_named(make_chain):
+    rare = gped.Expectation("rare", lambda log_p: 1 / (log_p[:, 0] > log_p[:, 2] + 1e-9).logical_not(), gped.Linear())
+    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(rare, "us"),), classes=3, steps=60, thinning=2)
+    with pytest.raises(gped.StudentDivergedError, match="its expectation 'rare' is not finite"):
         gped.distill(make_chain(), [spec])
+
+
+def test_a_neighbour_whose_expectation_works_in_place_changes_nothing(make_chain, tmp_path):
+    common = {"classes": 3, "steps": 60, "thinning": 2}
+    in_place = gped.Expectation("confidence", lambda log_p: log_p.exp_().amax(1), gped.Exponential())
+    neighbour = gped.StudentSpec(TINY_DENSE, (gped.Target(in_place, "us"),), **common)
+    joint = gped.joint(TINY_DENSE, **common)
+    _, beside = gped.distill(make_chain(), [neighbour, joint])
+    (alone,) = gped.distill(make_chain(), [joint])
+    assert bytes_of(beside, tmp_path) == bytes_of(alone, tmp_path)
+
+
+def test_votes_can_be_averaged(make_chain):
+    """A g of whole numbers: the share of draws in which the first class wins."""
+    votes = gped.Expectation("votes", lambda log_p: log_p.argmax(1) == 0, gped.Exponential("squared"))
+    chain = make_chain()
+    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(votes, "uo"),), classes=3, steps=60, thinning=2)
+    learner, met = Learner(spec, chain), {}
+    for reading in chain:
+        learner.update(reading, chain.inputs[reading.indices])
+        for index, log_p in zip(reading.indices.tolist(), reading.log_probabilities, strict=True):
+            met.setdefault(index, {})[reading.step] = float(log_p.argmax() == 0)
+    expected = [sum(met[i].values()) / len(met[i]) if i in met else 0.0 for i in range(40)]
+    torch.testing.assert_close(learner.U[0].means[:, 0], torch.tensor(expected, dtype=torch.float64))
+
+
+def test_each_target_gets_the_estimate_of_its_own_estimator_through_pruning(make_chain):
+    """What the loss is given: the newest draw for U_s, the mean over all draws, before and after pruning, for U_o."""
+    given: dict[str, list[torch.Tensor]] = {"us": [], "uo": []}
+
+    class Spy(gped.Linear):
+        def loss(self, outputs, targets):
+            given[self.error].append(targets)
+            return outputs.sum()
+
+    def target(estimator: str) -> gped.Target:
+        head = Spy()
+        object.__setattr__(head, "error", estimator)
+        return gped.Target(gped.Expectation(f"first {estimator}", lambda log_p: log_p[:, 0].exp(), head), estimator)
+
+    spec = gped.StudentSpec(
+        TINY_DENSE, (target("us"), target("uo")), 3, steps=40, thinning=2, pruning=gped.GroupLasso(0.1, 20)
+    )
+    chain = make_chain()
+    learner, met = Learner(spec, chain), {}
+    for reading in chain:
+        learner.update(reading, chain.inputs[reading.indices])
+        first = reading.log_probabilities[:, :1].exp()
+        for index, value in zip(reading.indices.tolist(), first[:, 0].tolist(), strict=True):
+            met.setdefault(index, {})[reading.step] = value
+        means = [sum(met[index].values()) / len(met[index]) for index in reading.indices.tolist()]
+        torch.testing.assert_close(given["us"][-1], first)
+        torch.testing.assert_close(given["uo"][-1][:, 0], torch.tensor(means))
+    assert len(given["uo"]) == 25
+
+
+def parameters_of(student: gped.Student) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in student.network.parameters()])
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"input_noise": 0.05}, {"dropout": 0.2}, {"estimator": "uo"}], ids=str)
+def test_every_setting_has_an_effect(change, make_chain):
+    common = {"classes": 3, "steps": 60, "thinning": 2}
+    specs = [gped.joint(TINY_CONV, **common), gped.joint(TINY_CONV, **common | change)]
+    plain, changed = gped.distill(make_chain(TINY_CONV), specs)
+    assert not torch.equal(parameters_of(plain), parameters_of(changed))
+
+
+def test_the_seed_decides_initialisation_and_dropout_both(make_chain):
+    chain = make_chain()
+    learners = [
+        Learner(gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, dropout=0.5, seed=s), chain) for s in (0, 1)
+    ]
+    first, second = (learner.network for learner in learners)
+    assert not torch.equal(first.weighted[0].weight, second.weighted[0].weight)
+    second.load_state_dict(first.state_dict())
+    x = chain.inputs[:5]
+    assert not torch.equal(first.train()(x), second.train()(x))
+
+
+def test_a_student_stops_listening_at_its_last_step(make_chain):
+    (student,) = gped.distill(make_chain(), [gped.joint(TINY_DENSE, classes=3, steps=40, thinning=2)])
+    assert student.updates == 15
+
+
+@pytest.mark.parametrize(
+    ("architecture", "places"), [(TINY_DENSE, [3, 6]), (TINY_CONV, [3, 7, 11])], ids=["dense", "conv"]
+)
+def test_dropout_stands_after_every_hidden_layer(architecture, places):
+    network = gped.Network(architecture, 3, gped.stream(0, "φ"), 0.5, gped.stream(0, "d"))
+    found = [number for number, layer in enumerate(network) if isinstance(layer, Dropout)]
+    assert found == places
 
 
 def test_dropout_is_off_when_predicting_and_drops_its_share_when_training():

@@ -120,3 +120,15 @@ def test_equal_counts_shortens_the_longer_by_a_choice_without_replacement():
         assert len(a) == len(b) == 5
         assert set(a) <= set(first) and set(b) <= set(second)
         assert len(set(a)) == len(set(b)) == 5
+
+
+def test_arrays_that_do_not_go_together_are_refused_rather_than_broadcast():
+    p = np.full((3, 2), 0.5)
+    for labels in (np.array([1]), np.array([[1], [0], [1]]), np.array([0, 1, -1]), np.array([0, 1, 2])):
+        for metric in (metrics.nll, metrics.accuracy, metrics.brier, metrics.ece):
+            with pytest.raises(ValueError, match="labels"):
+                metric(p, labels)
+    with pytest.raises(ValueError, match="the same"):
+        metrics.entropy_mae(np.ones((3, 1)), np.ones(3))
+    with pytest.raises(ValueError, match="of the ensemble"):
+        metrics.ndcg(np.ones(200), np.ones(150))

@@ -34,13 +34,13 @@ def test_a_reading_of_a_hundred_inputs_and_ten_classes_takes_little_more_than_it
 def test_a_file_can_be_read_while_it_grows(make_chain, tmp_path):
     chain, path = make_chain(), tmp_path / "readings"
     live = list(make_chain())
-    recorder = gped.Recorder(path, chain.info)
+    recorder = gped.Recorder(path, chain)
     for count, reading in enumerate(chain, 1):
         recorder.append(reading)
-        recorder._file.flush()
         if count == 5:
-            recorder._file.write(b"half a record")
-            recorder._file.flush()
+            recorder.flush()
+            with path.open("ab") as file:
+                file.write(b"half a record")
             recording = gped.Recording(path, chain.inputs)
             assert recording.available == recording.info.due[:5]
             assert all(same(*pair) for pair in zip(recording, live[:5], strict=True))
@@ -88,8 +88,43 @@ def test_a_truncated_header_is_refused(make_chain, tmp_path):
 
 def test_a_recording_is_opened_with_its_own_inputs_only(make_chain, tmp_path):
     recording = gped.record(make_chain(), tmp_path / "readings")
-    with pytest.raises(ValueError, match="is about 40 inputs, but 39 were given"):
+    with pytest.raises(ValueError, match="about 40 other inputs than the 39"):
         gped.Recording(recording.path, random_images(TINY_DENSE, 39))
+    images = make_chain().inputs.images
+    for other in (images.flip(0), gped.Inputs(images, gped.Scaling((0.1,), (1.0,)))):
+        with pytest.raises(ValueError, match="or they are scaled otherwise"):
+            gped.Recording(recording.path, other)
+
+
+def test_a_chain_that_has_already_spoken_does_not_replace_a_recording(make_chain, tmp_path):
+    chain = make_chain()
+    recording = gped.record(chain, tmp_path / "readings")
+    before = recording.path.read_bytes()
+    with pytest.raises(ValueError, match="the chain has already passed some of its readings"):
+        gped.record(chain, tmp_path / "readings")
+    assert recording.path.read_bytes() == before
+
+
+def test_only_the_reading_that_is_due_can_be_appended(make_chain, tmp_path):
+    chain = make_chain()
+    with gped.Recorder(tmp_path / "readings", make_chain()) as recorder:
+        first, second, *_ = chain
+        with pytest.raises(ValueError, match=r"the reading at step 14 .* is not the one that is due, at step 12"):
+            recorder.append(second)
+    short = first._replace(log_probabilities=first.log_probabilities[:1])
+    with (
+        gped.Recorder(tmp_path / "readings", make_chain()) as recorder,
+        pytest.raises(ValueError, match=r"shape \(1, 3\) is not the one that is due"),
+    ):
+        recorder.append(short)
+
+
+@pytest.mark.parametrize("header", [b"17", b"\xff\xfe", b"{}"])
+def test_a_header_of_nonsense_is_refused(header, tmp_path):
+    path = tmp_path / "readings"
+    path.write_bytes(b"GPEDREAD" + len(header).to_bytes(8, "little") + header)
+    with pytest.raises(ValueError, match="readings: its header is truncated or damaged"):
+        gped.Recording(path, random_images(TINY_DENSE, 40))
 
 
 def test_the_format_is_what_its_description_says(make_chain, tmp_path):

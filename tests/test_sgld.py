@@ -101,7 +101,7 @@ def test_one_step_equals_that_of_posteriors_at_half_the_step_size_with_the_same_
         network, x, y, x, gped.SGLD(step_size, prior), steps=9, burn_in=0, thinning=1, batch_size=30, seed=7
     )
     chain.step()
-    torch.testing.assert_close(network.weight.detach(), state.params["weight"], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(chain.network.weight.detach(), state.params["weight"], rtol=1e-5, atol=1e-6)
 
 
 def test_a_polynomial_decay_shrinks_the_step():

@@ -6,6 +6,6 @@ little = gped.data.load("MNIST5k", "train")                # embedded: no downlo
 
 from gped.data.images import DataError, ImageSet
 from gped.data.manipulations import at_most, mask, nested_subsample
-from gped.data.sets import EMBEDDED, OFFICIAL, load, shape_of
+from gped.data.sets import EMBEDDED, OFFICIAL, entry_of, load
 
-__all__ = ["EMBEDDED", "OFFICIAL", "DataError", "ImageSet", "at_most", "load", "mask", "nested_subsample", "shape_of"]
+__all__ = ["EMBEDDED", "OFFICIAL", "DataError", "ImageSet", "at_most", "entry_of", "load", "mask", "nested_subsample"]

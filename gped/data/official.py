@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from gped.data.download import checksum, extract, fetch, torchvision
 from gped.data.images import DataError, ImageSet
+from gped.progress import progress
 
 CIFAR10_MEMBERS = {  # MD5 of the members of cifar-10-binary.tar.gz
     "data_batch_1.bin": "5dd7e06a14cb22eb9f671a540d1b7c25",
@@ -250,7 +250,7 @@ def read_images(files: list[Path], channels: int, side: int) -> np.ndarray:
     from PIL import Image, ImageOps
 
     decoded = np.empty((len(files), channels, side, side), np.uint8)
-    for number, file in enumerate(tqdm(files, f"decoding {files[0].parent.name}", unit="image", disable=None)):
+    for number, file in enumerate(progress(files, f"decoding {files[0].parent.name}", len(files), "image")):
         try:
             with Image.open(file) as stored:
                 image = stored.convert("L" if channels == 1 else "RGB")

@@ -15,30 +15,30 @@ Shape = tuple[int, int, int]
 
 
 class Entry(NamedTuple):
-    """How a set is made, and what to expect of it."""
+    """How a set is made, and what to expect of it: the shape of an image, and how many there are in each split."""
 
     make: Callable[..., ImageSet]
     shape: Shape
-    splits: tuple[str, ...]
+    splits: dict[str, int]
 
 
 GREY, COLOUR = (1, 28, 28), (3, 32, 32)
 OFFICIAL = {
-    "MNIST": Entry(official.mnist, GREY, ("train", "test")),
-    "CIFAR10": Entry(official.cifar10, COLOUR, ("train", "test")),
-    "KMNIST": Entry(official.kmnist, GREY, ("train", "test")),
-    "notMNIST": Entry(official.notmnist, GREY, ("test",)),
-    "SVHN": Entry(official.svhn, COLOUR, ("test",)),
-    "TIM": Entry(official.tiny_imagenet, COLOUR, ("test",)),
-    "LSUN": Entry(official.lsun, COLOUR, ("test",)),
+    "MNIST": Entry(official.mnist, GREY, {"train": 60_000, "test": 10_000}),
+    "CIFAR10": Entry(official.cifar10, COLOUR, {"train": 50_000, "test": 10_000}),
+    "KMNIST": Entry(official.kmnist, GREY, {"train": 60_000, "test": 10_000}),
+    "notMNIST": Entry(official.notmnist, GREY, {"test": 18_724}),
+    "SVHN": Entry(official.svhn, COLOUR, {"test": 26_032}),
+    "TIM": Entry(official.tiny_imagenet, COLOUR, {"test": 10_000}),
+    "LSUN": Entry(official.lsun, COLOUR, {"test": 10_000}),
 }
 EMBEDDED = {
-    "MNIST5k": Entry(embedded.mnist5k, GREY, ("train", "test")),
-    "Letters": Entry(embedded.letters, GREY, ("test",)),
-    "Scripts": Entry(embedded.scripts, GREY, ("test",)),
-    "PhotoLetters": Entry(embedded.photo_letters, COLOUR, ("train", "test")),
-    "PhotoPatches": Entry(embedded.photo_patches, COLOUR, ("test",)),
-    "Textures": Entry(embedded.textures, COLOUR, ("test",)),
+    "MNIST5k": Entry(embedded.mnist5k, GREY, embedded.SIZES),
+    "Letters": Entry(embedded.letters, GREY, {"test": embedded.SIZES["test"]}),
+    "Scripts": Entry(embedded.scripts, GREY, {"test": embedded.SIZES["test"]}),
+    "PhotoLetters": Entry(embedded.photo_letters, COLOUR, embedded.SIZES),
+    "PhotoPatches": Entry(embedded.photo_patches, COLOUR, {"test": embedded.SIZES["test"]}),
+    "Textures": Entry(embedded.textures, COLOUR, {"test": embedded.SIZES["test"]}),
 }
 
 
@@ -58,7 +58,7 @@ def load(
         cache: Folder of the decoded sets; `root`/cache unless given.
         unofficial: Official sets whose files are known to differ from the official ones.
     """
-    entry = _entry(name, split)
+    entry = entry_of(name, split)
     maker = embedded if name in EMBEDDED else official
     path = Path(cache or Path(root) / "cache") / f"{name}-{split}-{_code_hash(maker)}.npz"
     if path.is_file():
@@ -78,12 +78,8 @@ def _code_hash(module: ModuleType) -> str:
     return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:8]
 
 
-def shape_of(name: str) -> Shape:
-    """Channels, height and width of a set's images."""
-    return _entry(name).shape
-
-
-def _entry(name: str, split: str | None = None) -> Entry:
+def entry_of(name: str, split: str | None = None) -> Entry:
+    """What is known of a set before it is made; a sentence if there is none of that name or split."""
     entries = OFFICIAL | EMBEDDED
     if name not in entries:
         names = {known.lower(): known for known in entries}
