@@ -87,3 +87,6 @@ def _times(widths: tuple[int, ...], multiplier: float) -> tuple[int, ...]:
 FCNN_MNIST = Architecture(input_shape=(1, 28, 28), channels=(), kernel=0, hidden=(400, 400))
 CNN_MNIST = Architecture(input_shape=(1, 28, 28), channels=(10, 20), kernel=4, hidden=(80,))
 CNN_CIFAR10 = Architecture(input_shape=(3, 32, 32), channels=(16, 32), kernel=5, hidden=(200, 50))
+
+BY_ROLE = {"fcnn_mnist": FCNN_MNIST, "cnn_mnist": CNN_MNIST, "cnn_cifar10": CNN_CIFAR10}
+"""The paper's three models by their role in it, whatever set takes the place of MNIST or CIFAR-10."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gped.checks import real, share
+from gped import functions
 from gped.heads import Dirichlet, Exponential, Head, Softmax
 
 
@@ -37,45 +37,18 @@ class Expectation:
         return values.unsqueeze(1) if values.dim() == 1 else values
 
 
-def _entropy(log_p: Tensor) -> Tensor:
-    return -(log_p.exp() * log_p).sum(1)
-
-
-def _variance(log_p: Tensor) -> Tensor:
-    p = log_p.exp()
-    return p * (1 - p)
-
-
-predictive = Expectation("predictive", Tensor.exp, head=Softmax())
+predictive = Expectation("predictive", functions.probabilities, head=Softmax())
 """The posterior predictive distribution E[p(y|x, θ)]."""
 
-entropy = Expectation("entropy", _entropy, head=Exponential())
+entropy = Expectation("entropy", functions.entropy, head=Exponential())
 """The expected entropy E[−Σ p log p], also called expected data uncertainty; never negative."""
 
-variance = Expectation("variance", _variance, head=Exponential())
+variance = Expectation("variance", functions.variance, head=Exponential())
 """E[p(1 − p)], which the paper calls the posterior marginal variance.
 
 It is the expected variance of the class indicator under a draw, not the posterior variance of p, which is
 E[p²] − E[p]².
 """
-
-
-@dataclass(frozen=True)
-class LogPredictive:
-    """log π for tempered and smoothed probabilities π = (1 − ε) softmax(log p / τ) + ε/C."""
-
-    temperature: float
-    smoothing: float
-
-    def __post_init__(self) -> None:
-        real("the temperature of log_predictive", self.temperature, above=True)
-        real("the smoothing of log_predictive", self.smoothing, above=True)
-        share("the smoothing of log_predictive", self.smoothing)
-
-    def __call__(self, log_p: Tensor) -> Tensor:
-        """The values for some inputs."""
-        tempered = torch.softmax(log_p / self.temperature, 1)
-        return torch.log((1 - self.smoothing) * tempered + self.smoothing / log_p.shape[1])
 
 
 def log_predictive(temperature: float = 2.5, smoothing: float = 1e-3) -> Expectation:
@@ -84,7 +57,7 @@ def log_predictive(temperature: float = 2.5, smoothing: float = 1e-3) -> Expecta
     The smoothing keeps log π finite where a draw gives a class no probability. The head is a Dirichlet trained at the
     same temperature.
     """
-    return Expectation("log_predictive", LogPredictive(temperature, smoothing), head=Dirichlet(temperature))
+    return Expectation("log_predictive", functions.LogPredictive(temperature, smoothing), head=Dirichlet(temperature))
 
 
 class Stochastic:

@@ -1,11 +1,13 @@
 """What the whole ensemble says of test and out-of-distribution inputs: the truth that students are compared with."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gped import functions
 from gped.checks import whole
-from gped.expectations import Expectation, entropy, predictive
 from gped.inputs import Inputs
 
 BATCH = 1000  # inputs forwarded at once: large enough for full speed, small enough to stay in the cache
@@ -18,21 +20,19 @@ class Reference:
     Args:
         inputs: The inputs.
         every: Steps between two draws that count.
-        expectations: What to average.
+        expectations: The functions g of the log-probabilities to average, by name; probabilities as "predictive" and
+            entropy as "entropy" unless given.
     """
 
     def __init__(
         self,
-        inputs: Tensor | Inputs,
+        inputs: Tensor | np.ndarray | Inputs,
         every: int = 100,
-        expectations: tuple[Expectation, ...] = (predictive, entropy),
+        expectations: Mapping[str, Callable[[Tensor], Tensor]] | None = None,
     ) -> None:
         self.inputs = Inputs.of(inputs)
         self.every = whole("every of a reference", every, 1)
-        names = [expectation.name for expectation in expectations]
-        if len(set(names)) < len(names):
-            raise ValueError(f"the expectations of a reference are {names}: each name may stand there only once.")
-        self.expectations = expectations
+        self.expectations = expectations or {"predictive": functions.probabilities, "entropy": functions.entropy}
         self.draws = 0
         self._expected_draws = 0
         self._means: dict[str, _BlockedMean] = {}
@@ -47,18 +47,18 @@ class Reference:
                 f"a reference every {self.every} steps gets no draw between the burn-in {burn_in} and the end "
                 f"{steps}. Lower `every` or add steps."
             )
-        self._means = {expectation.name: _BlockedMean() for expectation in self.expectations}
+        self._means = {name: _BlockedMean() for name in self.expectations}
 
     @torch.inference_mode()
     def update(self, network: nn.Module) -> None:
         """Add what the current draw says."""
-        values: dict[str, list[Tensor]] = {expectation.name: [] for expectation in self.expectations}
+        values: dict[str, list[Tensor]] = {name: [] for name in self.expectations}
         for start in range(0, len(self.inputs), BATCH):
             log_probabilities = torch.log_softmax(network(self.inputs[start : start + BATCH]), 1)
             if not log_probabilities.isfinite().all():
                 raise FloatingPointError("the network's outputs are not finite")
-            for expectation in self.expectations:
-                values[expectation.name].append(expectation(log_probabilities))
+            for name, g in self.expectations.items():
+                values[name].append(g(log_probabilities.clone()))
         self.draws += 1
         blocks = min(BLOCKS, self._expected_draws)
         closes = self.draws * blocks // self._expected_draws > (self.draws - 1) * blocks // self._expected_draws
@@ -74,8 +74,8 @@ class Reference:
             raise ValueError("the reference has met no draw yet: run the chain first.")
         result = {}
         for name, mean in self._means.items():
-            result[name] = mean.mean().squeeze(1).cpu().numpy()
-            result[f"{name}_error"] = mean.error().squeeze(1).cpu().numpy()
+            result[name] = mean.mean().cpu().numpy()
+            result[f"{name}_error"] = mean.error().cpu().numpy()
         return result
 
 

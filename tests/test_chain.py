@@ -131,7 +131,9 @@ def test_labels_that_do_not_fit_are_refused():
 
 def test_the_reference_is_the_mean_over_the_draws_that_count(make_chain):
     inputs = random_images(TINY_DENSE, 25, "test")
-    reference = gped.Reference(inputs, every=4, expectations=(gped.predictive, gped.entropy, gped.variance))
+    reference = gped.Reference(
+        inputs, every=4, expectations={e.name: e.g for e in (gped.predictive, gped.entropy, gped.variance)}
+    )
     chain = make_chain(references={"test": reference}, steps=101, burn_in=10, further_steps=20)
     draws = []
     while chain.t < 121:

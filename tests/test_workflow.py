@@ -1,0 +1,306 @@
+"""The workflow end to end on a tiny slice of every experiment: results, reruns, partial targets, messages, report."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+NOTHING = "Nothing to be done"
+
+
+def snakemake(folder: Path, *arguments: str, prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake as a user would; standard error goes with standard output."""
+    command = [*prefix, sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500
+    )
+
+
+def tiny(folder: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return snakemake(folder, *arguments, "--configfile", "tests/tiny.yaml", **options)
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, int]:
+    """How many jobs of each rule a dry-run would run; the rules of students are counted together."""
+    output = tiny(folder, "--dry-run", *arguments).stdout
+    if NOTHING in output:
+        return {}
+    table = re.search(r"job +count\n-+ +-+\n(.*?)\ntotal", output, re.DOTALL)
+    assert table, output
+    counts: dict[str, int] = {}
+    for line in table[1].splitlines():
+        rule, count = line.split()
+        rule = "students" if rule.startswith("students") else rule
+        counts[rule] = counts.get(rule, 0) + int(count)
+    return {rule: count for rule, count in counts.items() if not rule.startswith("all")}
+
+
+def copy_of_the_project(folder: Path) -> Path:
+    """A checkout of one's own, so that code can be changed."""
+    for name in ("Snakefile", "config.yaml", "gped", "workflow", "envs", "tests"):
+        source = ROOT / name
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, folder / name, ignore=ignore) if source.is_dir() else shutil.copy(source, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    """A project in which everything has been run once."""
+    folder = copy_of_the_project(tmp_path_factory.mktemp("project"))
+    result = tiny(folder, "all_tables")
+    assert result.returncode == 0, result.stdout[-5000:]
+    return folder
+
+
+@pytest.fixture
+def changed(project, tmp_path) -> Path:
+    """A copy of the finished project, with its file times, to be changed."""
+    folder = tmp_path / "project"
+    shutil.copytree(project, folder, symlinks=True)
+    return folder
+
+
+# Results
+
+
+def test_all_tables_and_figures_of_the_paper_are_there(project):
+    tables, figures = project / "results/tiny/tables", project / "results/tiny/figures"
+    assert len(list(tables.glob("*.md"))) == len(list(tables.glob("*.tex"))) == 16
+    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 15
+    assert all(path.stat().st_size > 1000 for path in figures.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["exp1", "estimators", "test_metrics", "ood_auroc", "ndcg"])
+def test_tidy_files_have_the_columns_of_the_published_ones(kind, project):
+    ours = pd.read_csv(project / f"results/tiny/tables/{kind}.csv")
+    published = pd.read_csv(ROOT / f"workflow/published/{kind}.csv")
+    assert list(ours) == list(published)
+    assert len(ours) and not ours.isna().any().any()
+    if kind != "estimators":
+        assert len(ours) == len(published)
+
+
+def test_numbers_can_be_recomputed_from_the_predictions(project):
+    """The test NLL of one student and of the ensemble, by hand from the files."""
+    cell = project / "results/tiny/cells/fcnn-MNIST5k/n200-m0-s0"
+    labels = np.load(project / "results/tiny/data/MNIST5k-test.npz")["labels"]
+
+    def nll(p):
+        return -np.log(p[np.arange(len(labels)), labels].astype(np.float64)).mean()
+
+    row = pd.read_csv(project / "results/tiny/tables/exp1.csv").query("model == 'FCNN'").iloc[0]
+    assert row["teacher_nll"] == pytest.approx(nll(np.load(cell / "reference.npz")["test/predictive"]), rel=1e-5)
+    student = np.load(cell / "students/predictive-us-h8-k1x1.npz")["test/predictive"]
+    assert row["student_nll"] == pytest.approx(nll(student), rel=1e-5)
+
+
+def test_tradeoffs_list_every_student_with_its_cost_and_both_methods(project):
+    rows = pd.read_csv(project / "results/tiny/tables/tradeoff.csv")
+    expected = ["model", "dataset", "target", "method", "k1", "k2", "lambda", "widths", "params", "macs"]
+    expected += ["nll", "accuracy", "entropy_mae", "pareto"]
+    assert list(rows) == expected
+    assert len(rows) == 3 * 2 * (4 + 2)
+    strong = rows[rows["lambda"] == 1.0]
+    assert (strong["params"] < rows["params"].max()).all()
+    searched = rows[(rows["method"] == "search") & (rows["model"] == "FCNN") & (rows["target"] == "predictive")]
+    base = searched[(searched["k1"] == 1) & (searched["k2"] == 1)]
+    assert base["params"].item() == 478_410 and base["macs"].item() == 477_600
+
+
+def test_a_student_file_of_the_run_can_be_used_alone(project):
+    code = (
+        "import gped, sys, numpy as np\n"
+        "student = gped.load_student(sys.argv[1])\n"
+        "images = np.load(sys.argv[2])['images'][:3]\n"
+        "print(student.predict(images).knowledge.shape)"
+    )
+    student = project / "results/tiny/cells/fcnn-MNIST5k/n200-m15-s0/students/joint-us-h4-k1x1.safetensors"
+    images = project / "results/tiny/data/MNIST5k-test.npz"
+    result = subprocess.run([sys.executable, "-c", code, student, images], capture_output=True, text=True, cwd=ROOT)
+    assert result.stdout == "(3,)\n", result.stderr
+
+
+def test_the_run_leaves_its_configuration_versions_checksums_and_timings(project):
+    folder = project / "results/tiny"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["versions"]["torch"].startswith("2.13.0")
+    assert set(manifest["data_sha256"]) == {path.stem for path in (folder / "data").glob("*.npz")}
+    assert "steps: 40" in (folder / "config.yaml").read_text()
+    timings = pd.read_csv(folder / "timings.csv")
+    assert "fcnn-MNIST5k/n200-m15-s0/teacher" in set(timings["job"]) and (timings["seconds"] > 0).all()
+
+
+def test_every_job_has_a_log_with_its_progress(project):
+    log = (project / "results/tiny/logs/fcnn-MNIST5k/n200-m15-s0/teacher.log").read_text()
+    assert re.search(r"chain: all 12 readings in 0:00:\d\d", log)  # steps 12 to 56, those for fine-tuning included
+
+
+def test_demonstrations_say_so_and_are_not_set_beside_published_numbers(project):
+    table = (project / "results/tiny/tables/exp1.md").read_text()
+    assert "a demonstration, not to be compared with the paper's numbers" in table
+    assert "(" not in table.split("|---")[1].split("\n\n")[0]
+
+
+# Reruns: what triggers what
+
+
+def test_a_second_run_does_nothing(project):
+    assert NOTHING in tiny(project, "all_tables").stdout
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_another_number_of_students_per_job_leaves_nothing_to_be_done(size, project):
+    assert planned(project, "all_tables", "--config", f"students_per_job={size}") == {}
+
+
+def test_students_have_the_same_bytes_whatever_shares_their_job(project, changed):
+    cell = "results/tiny/cells/fcnn-MNIST5k/n200-m15-s0/students"
+    shutil.rmtree(changed / cell)
+    tables = [f"results/tiny/tables/{name}.csv" for name in ("test_metrics_us_base", "tradeoff_predictive_fcnn_mnist")]
+    result = tiny(changed, *tables, "--config", "students_per_job=1")
+    assert result.returncode == 0, result.stdout[-3000:]
+    remade = sorted((changed / cell).iterdir())
+    assert len(remade) == 2 * (2 + 4 + 2)
+    for path in remade:
+        assert path.read_bytes() == (project / cell / path.name).read_bytes(), path.name
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_a_new_strength_trains_its_students_and_runs_no_chain(changed):
+    edit(changed / "tests/tiny.yaml", "strengths: [1.0e-3, 1.0]", "strengths: [1.0e-3, 0.1, 1.0]")
+    plan = planned(changed, "all_tables")
+    assert plan["students"] == 3  # the job of the pruned students, in each of the three cells
+    assert "teacher" not in plan and "data" not in plan
+    alone = planned(changed, "all_tables", "--config", "students_per_job=1")
+    assert alone["students"] == 6  # that strength, for both targets, in each of the three cells
+
+
+def test_a_new_width_trains_its_students_and_runs_no_chain(changed):
+    edit(changed / "tests/tiny.yaml", "k1: [0.5, 1]", "k1: [0.5, 0.75, 1]")
+    plan = planned(changed, "all_tables", "--config", "students_per_job=1")
+    assert plan["students"] == 3 * 2 * 2
+    assert "teacher" not in plan
+
+
+def test_another_step_size_reruns_the_chains_of_its_model_and_their_students(changed):
+    edit(changed / "config.yaml", "step_size: 1.0e-4", "step_size: 1.1e-4")  # cnn_mnist's
+    plan = planned(changed, "all_tables")
+    assert plan["teacher"] == 1 and plan["students"] == 4 and "data" not in plan
+
+
+def test_comments_rerun_nothing(changed):
+    for name in ("gped/chain.py", "gped/heads.py", "gped/metrics.py", "workflow/scripts/students.py", "Snakefile"):
+        path = changed / name
+        path.write_text(path.read_text() + "\n# a comment\n")
+    assert planned(changed, "all_tables") == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "reruns"),
+    [
+        ("gped/sgld.py", "theta.mul_(1 - eta", "theta.mul_(1.0 - eta", {"teacher": 7, "students": 16}),
+        ("gped/heads.py", "outputs.exp()", "(0 + outputs).exp()", {"teacher": 0, "students": 16}),
+        ("gped/metrics.py", "errors**2", "errors**2.0", {"teacher": 0, "students": 0, "measure": 36}),
+        ("workflow/scripts/draw.py", "COLUMN, PAGE = 3.4", "COLUMN, PAGE = 3.5", {"measure": 0, "draw": 15}),
+    ],
+)
+def test_a_change_of_code_reruns_what_depends_on_it(file, old, new, reruns, changed):
+    edit(changed / file, old, new)
+    plan = planned(changed, "all_tables")
+    assert {rule: plan.get(rule, 0) for rule in reruns} == reruns
+
+
+# Partial targets
+
+
+@pytest.mark.parametrize(
+    ("target", "jobs"),
+    [
+        ("tables/exp1.md", {"teacher": 3, "students": 3}),
+        ("tables/estimators_cnn_mnist.tex", {"teacher": 1, "students": 1}),
+        ("figures/masking.pdf", {"data": 1, "draw": 1}),
+        ("figures/tradeoff_entropy_fcnn_mnist.png", {"teacher": 1, "students": 2}),
+        ("figures/joint_entropy.png", {"teacher": 3, "students": 6}),
+    ],
+)
+def test_a_single_table_or_figure_runs_only_what_it_needs(target, jobs, project):
+    plan = planned(project, f"results/new/{target}", "--config", "run=new")
+    assert {rule: plan.get(rule, 0) for rule in jobs} == jobs
+    if "teacher" not in jobs:
+        assert "teacher" not in plan
+
+
+def test_an_unknown_target_says_so(project):
+    result = tiny(project, "all_tabels")
+    assert result.returncode and "Traceback" not in result.stdout
+    assert "all_tabels" in result.stdout
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("students_per_job=0", "students_per_job: 0 must be at least 1."),
+        ("seeds=[]", "seeds: [] must not be empty."),
+        ("presets=1", "unknown key presets."),
+    ],
+)
+def test_a_wrong_configuration_is_a_sentence_and_no_trace(setting, message, project):
+    result = tiny(project, "-n", "--config", setting)
+    assert result.returncode
+    assert message in result.stdout
+    assert "Traceback" not in result.stdout
+
+
+def test_two_presets_of_one_name_are_refused(project):
+    result = snakemake(project, "-n", "--config", "run=tiny")
+    assert result.returncode and "Traceback" not in result.stdout
+    assert "results/tiny was made with config.yaml, tiny.yaml, but this is config.yaml." in result.stdout
+
+
+def test_a_failing_job_names_its_log_and_leaves_finished_results_alone(changed):
+    edit(changed / "config.yaml", "step_size: 1.0e-4", "step_size: 50")
+    before = (changed / "results/tiny/tables/exp1.md").read_bytes()
+    result = tiny(changed, "all_tables", "--keep-going")
+    assert result.returncode
+    log = "results/tiny/logs/cnn-MNIST5k/n100-m0-s0/teacher.log"
+    assert log in result.stdout
+    text = (changed / log).read_text()
+    assert "ChainDivergedError: the chain diverged at step" in text and "Traceback" not in text
+    assert (changed / "results/tiny/tables/exp1.md").read_bytes() == before
+    assert (changed / "results/tiny/cells/fcnn-MNIST5k/n100-m0-s0/reference.npz").exists()
+
+
+# Style and report
+
+
+@pytest.mark.parametrize(
+    "command", [("snakemake", "--lint"), ("snakefmt", "--check", "Snakefile", "workflow")], ids=" ".join
+)
+def test_the_workflow_is_clean(command):
+    result = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout

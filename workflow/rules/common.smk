@@ -1,0 +1,172 @@
+# The configuration, checked before anything else, and what follows from it.
+import json
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, workflow.basedir)
+
+from gped.codehash import code_hash
+from gped.configuration import ConfigurationError, check
+from gped.matrix import TIDY, Matrix
+from gped.names import StudentId
+
+from workflow.scripts import manifest
+
+SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+try:
+    check(
+        config,
+        yaml.safe_load(
+            (Path(workflow.basedir) / "workflow/schemas/config.schema.yaml").read_text()
+        ),
+    )
+    manifest.refuse_another_preset(config, workflow.configfiles)
+except ConfigurationError as error:
+    raise WorkflowError(f"The configuration cannot be run.\n{error}")
+
+RUN = f"results/{config['run']}"
+MATRIX = Matrix(config)
+CELLS = {cell.path: cell for cell in MATRIX.cells()}
+CODE = {
+    stage: code_hash(SCRIPTS / f"{stage}.py")
+    for stage in ("data", "teacher", "students", "measure", "render", "draw")
+}
+
+
+# Jobs find the library of this checkout, whatever else is installed.
+shell.prefix(f"export PYTHONPATH={workflow.basedir}; ")
+
+
+wildcard_constraints:
+    cell="|".join(map(re.escape, CELLS)) or "none",
+
+
+def settings(values):
+    """Settings as a job's argument; they are also what tells whether it must run again."""
+    return json.dumps(values, sort_keys=True)
+
+
+def set_files(wildcards):
+    """The decoded sets that a cell reads."""
+    return [
+        f"{RUN}/data/{name}.npz" for name in MATRIX.sets(CELLS[wildcards.cell]).values()
+    ]
+
+
+def set_arguments(wildcards):
+    """The same as arguments of a job: what for, and which."""
+    return [
+        f"{what}={RUN}/data/{name}.npz"
+        for what, name in MATRIX.sets(CELLS[wildcards.cell]).items()
+    ]
+
+
+def chain_minutes(wildcards):
+    """A generous run time for a chain: at most 60 ms a step on one core."""
+    cell = CELLS[wildcards.cell]
+    return (
+        10
+        + (MATRIX.teacher(cell)["steps"] + MATRIX.teacher(cell)["further_steps"])
+        * 60
+        // 60_000
+    )
+
+
+onstart:
+    manifest.start(RUN, config, workflow.configfiles)
+
+
+onsuccess:
+    manifest.finish(RUN)
+
+
+onerror:
+    manifest.finish(RUN)
+    print(
+        "Some job failed. Its log, named above, says why; what is finished stays, and the same command goes on."
+    )
+
+
+def experiment_of(name):
+    """Where the report lists a table or figure."""
+    experiments = {
+        ("exp1",): "Experiment 1: base students",
+        (
+            "masking",
+            "robustness",
+            "estimators",
+        ): "Experiment 2: robustness to uncertainty",
+        ("tradeoff",): "Experiment 3: student architectures",
+    }
+    for prefixes, experiment in experiments.items():
+        if name.startswith(prefixes):
+            return experiment
+    return "Experiment 4: downstream tasks"
+
+
+def labels_of(name):
+    """What tells the tables or figures of an experiment apart in the report."""
+    models = {
+        "fcnn_mnist": "FCNN, MNIST role",
+        "cnn_mnist": "CNN, MNIST role",
+        "cnn_cifar10": "CNN, CIFAR-10 role",
+    }
+    words = {
+        "us": "U_s",
+        "uo": "U_o",
+        "base": "base student",
+        "large": "largest student",
+    }
+    what, which = name, []
+    for part, label in {**models, **words}.items():
+        if re.search(rf"_{part}(_|$)", name):
+            what = what.replace(f"_{part}", "", 1)
+            which.append(label)
+    return {"content": what.replace("_", " "), "of": ", ".join(which) or "all models"}
+
+
+def measured_files(wildcards):
+    """The references, predictions and labels that a table is computed from."""
+    for cell, students in MATRIX.needs(wildcards.table):
+        yield f"{RUN}/data/{cell.dataset}-test.npz"
+        yield f"{RUN}/cells/{cell.path}/reference.npz"
+        yield from (
+            f"{RUN}/cells/{cell.path}/students/{student.slug}.npz"
+            for student in students
+        )
+
+
+def figure_files(wildcards):
+    """What a figure is drawn from."""
+    figure = wildcards.figure
+    if figure == "masking":
+        role = MATRIX.masked_roles[0]
+        return [f"{RUN}/data/{MATRIX.models[role]['dataset']}-test.npz"]
+    if figure == "comparison_gped_end2":
+        return [f"{RUN}/tables/{part}.csv" for part in MATRIX.parts("accuracy")]
+    if figure == "joint_entropy":
+        return [
+            f"{RUN}/cells/{cell.path}/{name}"
+            for cell, students in MATRIX.needs("accuracy_us_large")
+            if cell.seed == config["seeds"][0]
+            for name in (
+                "reference.npz",
+                *(f"students/{student.slug}.npz" for student in students),
+            )
+        ]
+    kind, what, role = re.fullmatch(
+        rf"(robustness|tradeoff)_?(nll|accuracy|entropy)?_({'|'.join(MATRIX.models)})",
+        figure,
+    ).groups()
+    if kind == "robustness":
+        return [f"{RUN}/tables/estimators_{role}.csv"]
+    target = "entropy" if what == "entropy" else "predictive"
+    cells = [cell for cell, _ in MATRIX.needs(f"tradeoff_{target}_{role}")]
+    return [
+        f"{RUN}/tables/tradeoff_{target}_{role}.csv",
+        *(f"{RUN}/cells/{cell.path}/reference.npz" for cell in cells),
+        f"{RUN}/data/{cells[0].dataset}-test.npz",
+    ]

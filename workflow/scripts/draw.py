@@ -1,0 +1,218 @@
+"""Draw one of the paper's figures, as PDF and PNG."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from gped import cost, metrics
+from gped.architectures import BY_ROLE
+from gped.data.images import ImageSet
+from gped.data.manipulations import mask
+from gped.uncertainty import decompose_dirichlet
+from workflow.scripts import jobs
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # Okabe and Ito: safe for colour-blind readers
+COLUMN, PAGE = 3.4, 7.0  # widths in inches
+ROLES = {"fcnn_mnist": "FCNN", "cnn_mnist": "CNN", "cnn_cifar10": "CNN"}
+
+
+def masking(paths: list[Path], data_seed: int) -> Figure:
+    """Images, and the same masked with m = 14."""
+    images = ImageSet.load(paths[0]).images
+    both = {"(a) original": images, "(b) masked, m = 14": mask(images, 14, data_seed=data_seed, role="test")}
+    figure, axes = plt.subplots(1, 2, figsize=(COLUMN, COLUMN / 2 + 0.2))
+    for axis, (name, shown) in zip(axes, both.items(), strict=True):
+        axis.imshow(shown[:25, 0].reshape(5, 5, 28, 28).swapaxes(1, 2).reshape(140, 140), cmap="gray")
+        axis.set_title(name)
+        axis.axis("off")
+    return figure
+
+
+def robustness(paths: list[Path], role: str) -> Figure:
+    """Teacher NLL, NLL gap and entropy MAE over training size and masking rate; without masks, over training size."""
+    numbers = pd.read_csv(paths[0])
+    numbers["gap"] = numbers["student_nll_us"] - numbers["teacher_nll"]
+    panels = {
+        "teacher_nll": "(a) teacher NLL",
+        "gap": "(b) student NLL − teacher NLL",
+        "entropy_mae_uo": "(c) entropy MAE",
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(PAGE, 2.3))
+    if numbers["masking_rate"].nunique() == 1:
+        for axis, (column, name) in zip(axes, panels.items(), strict=True):
+            if column == "gap":
+                axis.plot("train_size", "teacher_nll", "o-", data=numbers, color=GREY, label="teacher")
+                axis.plot("train_size", "student_nll_us", "s-", data=numbers, color=BLUE, label="student")
+                axis.legend()
+                axis.set_title("(b) NLL of teacher and student")
+            else:
+                spread = numbers.get(f"{column}_seed_std")
+                axis.errorbar("train_size", column, spread, data=numbers, fmt="o-", color=BLUE, capsize=2)
+                axis.set_title(name)
+            axis.set(xlabel="training images", ylim=(0, None))
+            axis.grid(alpha=0.3)
+        return figure
+    for axis, (column, name) in zip(axes, panels.items(), strict=True):
+        grid = numbers.pivot(index="masking_rate", columns="train_size", values=column).sort_index(ascending=False)
+        sns.heatmap(
+            grid, ax=axis, cmap="viridis", annot=True, fmt=".2f", annot_kws={"size": 5.5}, cbar_kws={"aspect": 30}
+        )
+        axis.set(title=name, xlabel="training images", ylabel="masking rate" if axis is axes[0] else "")
+        axis.tick_params(axis="x", rotation=0)
+        axis.tick_params(axis="y", rotation=0)
+    return figure
+
+
+def tradeoff(paths: list[Path], what: str, role: str) -> Figure:
+    """Error against multiply-adds and against parameters, for search and pruning: all students and their frontier."""
+    numbers = pd.read_csv(paths[0])
+    column, label, best = {
+        "nll": ("nll", "test NLL", np.minimum),
+        "accuracy": ("accuracy", "test accuracy", np.maximum),
+        "entropy": ("entropy_mae", "entropy MAE", np.minimum),
+    }[what]
+    base = {"macs": cost.multiply_adds, "params": cost.parameters}
+    outputs = 1 if what == "entropy" else 10
+    figure, axes = plt.subplots(1, 4, figsize=(PAGE, 2.1), sharey=True)
+    panels = [("macs", "search"), ("macs", "prune"), ("params", "search"), ("params", "prune")]
+    for axis, letter, (unit, method) in zip(axes, "abcd", panels, strict=True):
+        students = numbers[numbers["method"] == method].sort_values([unit, column])
+        axis.scatter(students[unit], students[column], s=9, color=GREY, alpha=0.7, label="individual student", zorder=2)
+        frontier = best.accumulate(students[column].to_numpy())
+        on = students[column].to_numpy() == frontier
+        on &= np.concatenate([[True], np.diff(frontier) != 0]) if len(on) else on
+        axis.plot(students[unit][on], students[column][on], "o-", ms=3, color=BLUE, label="Pareto frontier", zorder=3)
+        axis.axvline(base[unit](BY_ROLE[role], outputs), ls="--", lw=0.8, color="black", label="base student's cost")
+        if what != "entropy":
+            axis.axhline(_teacher(paths, what), color=ORANGE, lw=1, label="teacher")
+        name = {"search": "exhaustive search", "prune": "group ℓ1/ℓ2 pruning"}[method]
+        few = students["widths"].nunique() < 3 and method == "prune"
+        axis.set_title(f"({letter}) {name}" + (f"\nonly {students['widths'].nunique()} architectures" if few else ""))
+        axis.set(xscale="log", xlabel={"macs": "multiply-adds", "params": "parameters"}[unit])
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel(label)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _teacher(paths: list[Path], what: str) -> float:
+    labels = ImageSet.load(paths[-1]).labels
+    measure = {"nll": metrics.nll, "accuracy": metrics.accuracy}[what]
+    return float(np.mean([measure(_arrays(path)["test/predictive"], labels) for path in paths[1:-1]]))
+
+
+def comparison_gped_end2(paths: list[Path]) -> Figure:
+    """Accuracy and NLL of GPED and EnD² students for each model, estimator and size, with the ensemble as a line."""
+    numbers = pd.concat(map(pd.read_csv, paths))
+    models = list(dict.fromkeys(zip(numbers["model"], numbers["dataset"], strict=True)))
+    figure, axes = plt.subplots(2, len(models), figsize=(PAGE, 3.6), squeeze=False)
+    groups = [(u, size) for u in ("us", "uo") for size in ("base", "large")]
+    names = {"us": "$U_s$", "uo": "$U_o$"}
+    for row, (column, label) in enumerate({"accuracy": "test accuracy", "nll": "test NLL"}.items()):
+        for axis, (model, dataset) in zip(axes[row], models, strict=True):
+            here = numbers[(numbers["model"] == model) & (numbers["dataset"] == dataset)]
+            here = here.set_index(["method", "estimator", "student"])
+            for shift, method, colour, name in ((-0.2, "gped", BLUE, "GPED"), (0.2, "end2", ORANGE, "EnD²")):
+                values = here.loc[[(method, *group) for group in groups]]
+                axis.bar(
+                    np.arange(4) + shift,
+                    values[column],
+                    0.38,
+                    yerr=values.get(f"{column}_seed_std"),
+                    color=colour,
+                    label=name,
+                )
+            ensemble = here.loc["ensemble", column].mean()
+            axis.axhline(ensemble, color="black", lw=1, ls="--", label="ensemble")
+            shown = np.append(here[column], ensemble)
+            margin = 0.15 * (shown.max() - shown.min()) + 1e-3
+            axis.set_ylim(max(0, shown.min() - 2 * margin) if column == "accuracy" else 0, shown.max() + margin)
+            axis.set_xticks(range(4), [f"{names[u]}\n{size}" for u, size in groups])
+            axis.set_title(f"{model} on {dataset}")
+        axes[row][0].set_ylabel(label)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def joint_entropy(paths: list[Path]) -> Figure:
+    """Expected entropy of each test input: ensemble against student, with both marginals."""
+    cells = [paths[start : start + 3] for start in range(0, len(paths), 3)]
+    figure = plt.figure(figsize=(PAGE, 1.6 + 1.9 * len(cells) / 3 * 1.5))
+    panels = figure.subfigures(2, len(cells), squeeze=False)
+    for number, (reference, *students) in enumerate(cells):
+        truth = _arrays(reference)["test/entropy"]
+        for row, (name, path) in enumerate(zip(("GPED", "EnD²"), students, strict=True)):
+            said = _arrays(path)
+            student = said["test/entropy"] if row == 0 else decompose_dirichlet(said["test/log_predictive"]).data
+            model, dataset = reference.parts[-3].split("-", 1)
+            _joint(panels[row][number], truth, student, f"{name}, {model.upper()} on {dataset}", (BLUE, ORANGE)[row])
+    return figure
+
+
+def _joint(panel: Figure, truth: np.ndarray, student: np.ndarray, title: str, colour: str) -> None:
+    grid = panel.add_gridspec(2, 2, width_ratios=(4, 1), height_ratios=(1, 4), wspace=0.05, hspace=0.05)
+    axis = panel.add_subplot(grid[1, 0])
+    top = panel.add_subplot(grid[0, 0], sharex=axis)
+    side = panel.add_subplot(grid[1, 1], sharey=axis)
+    limit = 1.02 * max(truth.max(), np.quantile(student, 0.999))
+    axis.hexbin(truth, student, gridsize=32, bins="log", cmap="Greys", extent=(0, limit, 0, limit), mincnt=1, lw=0.1)
+    axis.plot([0, limit], [0, limit], color=GREEN, lw=1)
+    axis.set(xlabel="ensemble", ylabel="student", xlim=(0, limit), ylim=(0, limit))
+    bins = np.linspace(0, limit, 40)
+    top.hist(truth, bins, color=GREY)
+    side.hist(student, bins, color=colour, orientation="horizontal")
+    for marginal in (top, side):
+        marginal.axis("off")
+    top.set_title(title)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
+        return dict(file)
+
+
+def draw(name: str, paths: list[Path], data_seed: int) -> Figure:
+    """The figure of that name."""
+    kind, _, rest = name.partition("_")
+    if kind == "masking":
+        return masking(paths, data_seed)
+    if kind == "robustness":
+        return robustness(paths, rest)
+    if kind == "tradeoff":
+        return tradeoff(paths, *rest.split("_", 1))
+    return {"comparison": comparison_gped_end2, "joint": joint_entropy}[kind](paths)
+
+
+def main() -> None:
+    """Write the two files in --output."""
+    job = jobs.arguments(__doc__, "figure", "data-seed", "inputs+", "output+")
+    mpl.use("agg")
+    plt.rcParams.update(
+        {
+            "font.size": 7,
+            "axes.titlesize": 7,
+            "axes.labelsize": 7,
+            "legend.fontsize": 6.5,
+            "xtick.labelsize": 6.5,
+            "ytick.labelsize": 6.5,
+            "figure.constrained_layout.use": True,
+            "pdf.fonttype": 42,
+        }
+    )
+    figure = draw(job.figure, [Path(path) for path in job.inputs], int(job.data_seed))
+    for path in map(Path, job.output):
+        part = path.with_name(f".{path.name}.part")
+        undated = {"CreationDate": None} if path.suffix == ".pdf" else None  # the same bytes for the same numbers
+        figure.savefig(part, format=path.suffix[1:], dpi=300, metadata=undated)
+        part.replace(path)
+
+
+if __name__ == "__main__":
+    jobs.run(main)
