@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from gped.adam import Adam
 from gped.expectations import estimator
 from gped.networks import Network
 from gped.progress import progress
@@ -104,11 +105,8 @@ class Learner:
         ).sum()
         if R and not R.proximal:
             loss = loss + R.strength * R.penalty(self.network)
-        alpha = self._learning_rate(t)
-        self.adam.param_groups[0]["lr"] = alpha
-        self.adam.zero_grad()
-        loss.backward()
-        self.adam.step()
+        alpha = self.learning_rate(t)
+        self.adam.step(torch.autograd.grad(loss, self.adam.parameters), alpha)
         if R and R.proximal:
             R.shrink(self.network, alpha)
         self.s += 1
@@ -132,13 +130,14 @@ class Learner:
             stages=dict(self._stages),
         )
 
-    def _learning_rate(self, t: int) -> float:
+    def learning_rate(self, t: int) -> float:
+        """α_s at step t of the chain: halved again and again, and started anew after pruning."""
         halvings = (t - self._start) // self.spec.halving_every if self.spec.halving_every else 0
         return self._initial_rate * 0.5**halvings
 
     def _start_adam(self, learning_rate: float, t: int) -> None:
         self._initial_rate, self._start = learning_rate, t
-        self.adam = torch.optim.Adam(self.network.parameters(), learning_rate, fused=True)
+        self.adam = Adam(self.network.parameters())
 
     def _prune(self, lasso: GroupLasso) -> None:
         """Remove what the regulariser has silenced; from here on, train without it. The estimates ĝ go on."""
@@ -154,7 +153,7 @@ def _what_went_wrong(learner: Learner, t: int, g_hat: list[Tensor]) -> str:
     for target, values in zip(learner.spec.targets, g_hat, strict=True):
         if not values.isfinite().all():
             return f"failed at step {t}: its expectation {target.expectation.name!r} is not finite for some inputs."
-    rate = learner.adam.param_groups[0]["lr"]
+    rate = learner.learning_rate(t)
     return f"diverged at step {t}: its loss is not finite at a learning rate of {rate:.4g}. Use a smaller one."
 
 

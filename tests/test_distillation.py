@@ -7,6 +7,7 @@ from conftest import TINY_CONV, TINY_DENSE
 
 import gped
 from gped import metrics
+from gped.adam import Adam
 from gped.distillation import Learner
 from gped.networks import Dropout
 
@@ -66,7 +67,7 @@ def test_a_pruned_student_shrinks_in_mid_run_and_goes_on_learning(make_chain):
     assert not torch.equal(student.network.weighted[-1].weight, after.network.weighted[-1].weight)
 
 
-def test_the_learning_rate_is_halved_by_steps_of_the_chain_and_starts_again_after_pruning(make_chain):
+def test_the_learning_rate_is_halved_by_steps_of_the_chain_and_starts_again_after_pruning(make_chain, monkeypatch):
     spec = gped.StudentSpec(
         TINY_DENSE,
         (PREDICTIVE,),
@@ -77,16 +78,30 @@ def test_the_learning_rate_is_halved_by_steps_of_the_chain_and_starts_again_afte
         halving_every=15,
         pruning=gped.GroupLasso(0.0, fine_tuning_steps=20, fine_tuning_rate=0.01),
     )
-    chain = make_chain()
-    learner, rates = Learner(spec, chain), {}
-    for reading in chain:
-        learner.update(reading, chain.inputs[reading.indices])
-        rates[reading.step] = learner.adam.param_groups[0]["lr"] if reading.step != 40 else None
+    used = []
+    monkeypatch.setattr(Adam, "step", lambda self, gradients, rate: used.append(rate))
+    gped.distill(make_chain(), [spec])
+    rates = dict(zip(range(12, 61, 2), used, strict=True))
     assert rates[12] == rates[14] == 0.08
     assert rates[16] == rates[28] == 0.04
-    assert rates[30] == 0.02
+    assert rates[30] == rates[40] == 0.02
     assert rates[42] == rates[54] == 0.01
     assert rates[56] == rates[60] == 0.005
+
+
+def test_adam_is_torchs_bit_for_bit():
+    """On parameters of every layout, with a learning rate that changes."""
+    networks = [gped.Network(TINY_CONV, 3, gped.stream(0, "φ")) for _ in range(2)]
+    ours, theirs = Adam(networks[0].parameters()), torch.optim.Adam(networks[1].parameters(), fused=True)
+    generator = gped.stream(0, "x")
+    for number in range(20):
+        x, rate = torch.rand(4, 1, 10, 10, generator=generator), 0.01 * 0.5 ** (number // 5)
+        ours.step(torch.autograd.grad(networks[0](x).square().sum(), ours.parameters), rate)
+        theirs.param_groups[0]["lr"] = rate
+        theirs.zero_grad()
+        networks[1](x).square().sum().backward()
+        theirs.step()
+    assert all(torch.equal(a, b) for a, b in zip(*(network.parameters() for network in networks), strict=True))
 
 
 def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(make_chain):

@@ -46,7 +46,7 @@ def planned(folder: Path, *arguments: str) -> dict[str, int]:
 
 def copy_of_the_project(folder: Path) -> Path:
     """A checkout of one's own, so that code can be changed."""
-    for name in ("Snakefile", "config.yaml", "gped", "workflow", "envs", "tests"):
+    for name in ("Snakefile", "config.yaml", "profiles", "gped", "workflow", "envs", "tests"):
         source = ROOT / name
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, folder / name, ignore=ignore) if source.is_dir() else shutil.copy(source, folder / name)
@@ -110,8 +110,8 @@ def test_tradeoffs_list_every_student_with_its_cost_and_both_methods(project):
     expected += ["nll", "accuracy", "entropy_mae", "pareto"]
     assert list(rows) == expected
     assert len(rows) == 3 * 2 * (4 + 2)
-    strong = rows[rows["lambda"] == 1.0]
-    assert (strong["params"] < rows["params"].max()).all()
+    strong, weak = (rows[rows["lambda"] == strength].reset_index() for strength in (300, 1e-3))
+    assert (strong["params"] < weak["params"] / 2).all()
     searched = rows[(rows["method"] == "search") & (rows["model"] == "FCNN") & (rows["target"] == "predictive")]
     base = searched[(searched["k1"] == 1) & (searched["k2"] == 1)]
     assert base["params"].item() == 478_410 and base["macs"].item() == 477_600
@@ -182,7 +182,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_a_new_strength_trains_its_students_and_runs_no_chain(changed):
-    edit(changed / "tests/tiny.yaml", "strengths: [1.0e-3, 1.0]", "strengths: [1.0e-3, 0.1, 1.0]")
+    edit(changed / "tests/tiny.yaml", "strengths: [1.0e-3, 300.0]", "strengths: [1.0e-3, 0.1, 300.0]")
     plan = planned(changed, "all_tables")
     assert plan["students"] == 3  # the job of the pruned students, in each of the three cells
     assert "teacher" not in plan and "data" not in plan

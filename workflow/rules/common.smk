@@ -1,10 +1,12 @@
 # The configuration, checked before anything else, and what follows from it.
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import yaml
+from snakemake.settings.types import DeploymentMethod
 
 sys.path.insert(0, workflow.basedir)
 
@@ -36,8 +38,15 @@ CODE = {
 }
 
 
-# Jobs find the library of this checkout, whatever else is installed.
-shell.prefix(f"export PYTHONPATH={workflow.basedir}; ")
+# Jobs find the library of this checkout and, unless Snakemake makes their environments, the Python that runs Snakemake.
+shell.prefix(
+    f"export PYTHONPATH={shlex.quote(workflow.basedir)}; "
+    + (
+        ""
+        if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+        else f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
+    )
+)
 
 
 wildcard_constraints:

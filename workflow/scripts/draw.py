@@ -8,6 +8,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from gped import cost, metrics
 from gped.architectures import BY_ROLE
@@ -46,15 +47,15 @@ def robustness(paths: list[Path], role: str) -> Figure:
     if numbers["masking_rate"].nunique() == 1:
         for axis, (column, name) in zip(axes, panels.items(), strict=True):
             if column == "gap":
-                axis.plot("train_size", "teacher_nll", "o-", data=numbers, color=GREY, label="teacher")
-                axis.plot("train_size", "student_nll_us", "s-", data=numbers, color=BLUE, label="student")
+                axis.plot("train_size", "teacher_nll", "o-", ms=3, data=numbers, color=GREY, label="teacher")
+                axis.plot("train_size", "student_nll_us", "s-", ms=3, data=numbers, color=BLUE, label="student")
                 axis.legend()
                 axis.set_title("(b) NLL of teacher and student")
             else:
                 spread = numbers.get(f"{column}_seed_std")
-                axis.errorbar("train_size", column, spread, data=numbers, fmt="o-", color=BLUE, capsize=2)
+                axis.errorbar("train_size", column, spread, data=numbers, fmt="o-", ms=3, color=BLUE, capsize=2)
                 axis.set_title(name)
-            axis.set(xlabel="training images", ylim=(0, None))
+            axis.set(xlabel="training images", ylim=(0, 1.08 * axis.get_ylim()[1]))
             axis.grid(alpha=0.3)
         return figure
     for axis, (column, name) in zip(axes, panels.items(), strict=True):
@@ -87,13 +88,18 @@ def tradeoff(paths: list[Path], what: str, role: str) -> Figure:
         on = students[column].to_numpy() == frontier
         on &= np.concatenate([[True], np.diff(frontier) != 0]) if len(on) else on
         axis.plot(students[unit][on], students[column][on], "o-", ms=3, color=BLUE, label="Pareto frontier", zorder=3)
-        axis.axvline(base[unit](BY_ROLE[role], outputs), ls="--", lw=0.8, color="black", label="base student's cost")
+        cheap = base[unit](BY_ROLE[role], outputs)
+        axis.axvline(cheap, ls="--", lw=0.8, color="black", label="base student's cost")
         if what != "entropy":
             axis.axhline(_teacher(paths, what), color=ORANGE, lw=1, label="teacher")
         name = {"search": "exhaustive search", "prune": "group ℓ1/ℓ2 pruning"}[method]
-        few = students["widths"].nunique() < 3 and method == "prune"
-        axis.set_title(f"({letter}) {name}" + (f"\nonly {students['widths'].nunique()} architectures" if few else ""))
-        axis.set(xscale="log", xlabel={"macs": "multiply-adds", "params": "parameters"}[unit])
+        few = method == "prune" and students["widths"].nunique() < 3
+        axis.set_title(f"({letter}) {name}" + ("\n(fewer than three architectures)" if few else ""))
+        limits = np.array([min(numbers[unit].min(), cheap), max(numbers[unit].max(), cheap)]) * (0.8, 1.25)
+        axis.set(xscale="log", xlabel={"macs": "multiply-adds", "params": "parameters"}[unit], xlim=limits)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 3), numticks=6))
+        axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(alpha=0.3)
     axes[0].set_ylabel(label)
     handles, labels = axes[0].get_legend_handles_labels()
