@@ -2,7 +2,7 @@
 # Networks" (UAI 2020).
 #
 #     snakemake --cores 2 all_tables                                        on embedded data, in minutes
-#     snakemake --cores 2 --configfile workflow/presets/paper.yaml all_tables     on the paper's data
+#     snakemake --cores 2 all_tables --configfile workflow/presets/paper.yaml     on the paper's data
 #
 # Everything lands in results/<run>/:
 #     data/<set>-<split>.npz                                     images, fetched, checked and decoded
@@ -32,3 +32,28 @@ rule all:
     default_target: True
     input:
         rules.all_tables.input,
+
+
+rule report:
+    input:
+        rules.all_tables.input,
+    output:
+        f"{RUN}/report.html",
+    log:
+        f"{RUN}/logs/report.log",
+    benchmark:
+        f"{RUN}/benchmarks/report.tsv"
+    conda:
+        "envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        config=f"{RUN}/config.yaml",
+        snakefile=workflow.snakefile,
+    message:
+        "Putting everything on one page"
+    shell:
+        "python -m snakemake --snakefile {params.snakefile:q} --nolock --configfile {params.config:q}"
+        " --report {output:q} all_tables > {log:q} 2>&1"

@@ -118,23 +118,32 @@ def experiment_of(name):
 
 def labels_of(name):
     """What tells the tables or figures of an experiment apart in the report."""
-    models = {
-        "fcnn_mnist": "FCNN, MNIST role",
-        "cnn_mnist": "CNN, MNIST role",
-        "cnn_cifar10": "CNN, CIFAR-10 role",
+    kinds = {
+        "exp1": "base students",
+        "estimators": "U_o and U_s",
+        "test_metrics": "test metrics",
+        "ood_auroc": "out-of-distribution detection",
+        "ndcg": "ranking by uncertainty",
+        "masking": "masked images",
+        "robustness": "robustness",
+        "tradeoff_nll": "NLL against cost",
+        "tradeoff_accuracy": "accuracy against cost",
+        "tradeoff_entropy": "entropy error against cost",
+        "comparison": "GPED and EnD²",
+        "joint": "expected entropies",
     }
     words = {
-        "us": "U_s",
-        "uo": "U_o",
-        "base": "base student",
-        "large": "largest student",
+        "fcnn_mnist": "FCNN, MNIST's role",
+        "_cnn_mnist": "CNN, MNIST's role",
+        "cnn_cifar10": "CNN, CIFAR-10's role",
+        "_us": "U_s",
+        "_uo": "U_o",
+        "_base": "base students",
+        "_large": "largest students",
     }
-    what, which = name, []
-    for part, label in {**models, **words}.items():
-        if re.search(rf"_{part}(_|$)", name):
-            what = what.replace(f"_{part}", "", 1)
-            which.append(label)
-    return {"content": what.replace("_", " "), "of": ", ".join(which) or "all models"}
+    what = next(label for kind, label in kinds.items() if name.startswith(kind))
+    which = ", ".join(label for word, label in words.items() if word in name)
+    return {"shows": what, "for": which or "all models"}
 
 
 def measured_files(wildcards):

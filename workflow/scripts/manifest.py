@@ -30,27 +30,33 @@ PACKAGES = (
 
 def refuse_another_preset(config: dict[str, Any], configfiles: list[Any]) -> None:
     """One run, one preset: another preset of the same name would overwrite its results."""
-    path = Path("results") / config["run"] / "manifest.json"
-    if not path.is_file():
+    run = Path("results") / config["run"]
+    if not (run / "manifest.json").is_file() or _is_own(run, configfiles):
         return
-    before = json.loads(path.read_text())["configuration_files"]
+    before = json.loads((run / "manifest.json").read_text())["configuration_files"]
     now = [Path(file).name for file in configfiles]
     if before != now:
         raise ConfigurationError(
-            f"run: results/{config['run']} was made with {', '.join(before)}, but this is {', '.join(now)}. Give this "
-            f"one another name (run: …), or delete results/{config['run']}."
+            f"run: {run} was made with {', '.join(before)}, but this is {', '.join(now)}. Give this one another name "
+            f"(run: …), or delete {run}."
         )
+
+
+def _is_own(run: Path, configfiles: list[Any]) -> bool:
+    """Whether a run is repeated from the configuration that it left."""
+    return (run / "config.yaml").resolve() in (Path(file).resolve() for file in configfiles)
 
 
 def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
     """Write the resolved configuration, and what it will be run with."""
     folder = Path(run)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    if not _is_own(folder, configfiles):
+        (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+        _update(folder, configuration_files=[Path(file).name for file in configfiles])
     _update(
         folder,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
-        configuration_files=[Path(file).name for file in configfiles],
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
         versions={package: _version(package) for package in PACKAGES},
