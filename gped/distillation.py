@@ -7,6 +7,7 @@ readings come from a running chain or from a file makes no difference, and neith
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 
 import torch
 from torch import Tensor
@@ -33,7 +34,7 @@ def distill(readings: Readings, students: Sequence[StudentSpec], threads: int = 
     if isinstance(students, StudentSpec) or not students:
         raise ValueError("students must be a list of at least one StudentSpec.")
     learners = [Learner(student, readings) for student in students]
-    for reading in progress(readings, "distilling", len(readings.available), "reading"):
+    for reading in progress(readings, "distilling", readings.info.last_step, "step", attrgetter("step")):
         listening = [learner for learner in learners if learner.listens_at(reading.step)]
         if listening:
             with use_threads(threads):

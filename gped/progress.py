@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TypeVar
 
@@ -15,28 +15,32 @@ INTERVAL = 30.0  # seconds between two plain lines
 log = logging.getLogger("gped")
 
 
-def progress(items: Iterable[Item], what: str, total: int, unit: str) -> Iterator[Item]:
-    """Pass the items on, and tell how many there have been, how fast, and how long the rest will take."""
-    if sys.stderr.isatty():
-        yield from tqdm(items, what, total, unit=unit)
-        return
-    start = said = time.monotonic()
-    done = 0
-    for done, item in enumerate(items, 1):
-        yield item
-        now = time.monotonic()
-        if now - said >= INTERVAL:
-            said = now
-            rate = done / (now - start)
-            left = timedelta(seconds=round((total - done) / rate))
-            log.info(
-                "%s: %d of %d %ss (%.0f %%), %.3g a second, %s left",
-                what,
-                done,
-                total,
-                unit,
-                100 * done / total,
-                rate,
-                left,
-            )
+def progress(
+    items: Iterable[Item], what: str, total: int, unit: str, position: Callable[[Item], int] | None = None
+) -> Iterator[Item]:
+    """Pass the items on, and tell how far they are, how fast, and how long the rest will take.
+
+    Args:
+        items: What to pass on.
+        what: Name of the work.
+        total: Where it ends.
+        unit: What is counted.
+        position: How far an item is; its number unless given.
+    """
+    done, start = 0, time.monotonic()
+    said = start
+    with tqdm(None, what, total, unit=f" {unit}s", disable=not sys.stderr.isatty()) as bar:
+        for number, item in enumerate(items, 1):
+            yield item
+            done = position(item) if position else number
+            bar.update(done - bar.n)
+            now = time.monotonic()
+            if bar.disable and now - said >= INTERVAL:
+                said = now
+                rate = done / (now - start)
+                left = timedelta(seconds=round((total - done) / rate))
+                share = 100 * done / total
+                log.info(
+                    "%s: %s %d of %d (%.0f %%), %.3g a second, %s left", what, unit, done, total, share, rate, left
+                )
     log.info("%s: all %d %ss in %s", what, done, unit, timedelta(seconds=round(time.monotonic() - start)))

@@ -15,6 +15,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -224,7 +225,7 @@ def record(readings: Readings, path: str | os.PathLike[str], notes: dict[str, An
     path = Path(path)
     part = path.with_name(path.name + ".part")
     with Recorder(part, readings, notes) as recorder:
-        for reading in progress(readings, "chain", len(readings.available), "reading"):
+        for reading in progress(readings, "chain", readings.info.last_step, "step", attrgetter("step")):
             recorder.append(reading)
     part.replace(path)
     return Recording(path, readings.inputs)

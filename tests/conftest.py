@@ -1,6 +1,9 @@
 """Small teachers and data that several tests share."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +11,7 @@ from torch import Tensor
 
 import gped
 
+SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 TINY_DENSE = gped.Architecture(input_shape=(1, 8, 8), channels=(), kernel=0, hidden=(12, 10))
 TINY_CONV = gped.Architecture(input_shape=(1, 10, 10), channels=(4, 6), kernel=3, hidden=(8,))
 
@@ -36,3 +40,13 @@ def make_chain() -> Callable[..., gped.Chain]:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def real_root(tmp_path_factory) -> Path:
+    """The real files, laid out as a user's own download would be."""
+    if not (SHARED / "unpack").exists():
+        pytest.skip(f"the real data sets are not in {SHARED}")
+    root = tmp_path_factory.mktemp("real")
+    subprocess.run([sys.executable, SHARED / "unpack", root], check=True, capture_output=True)
+    return root

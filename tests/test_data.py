@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gped import data
-
-SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 
 ones = np.ones((200, 1, 28, 28), np.uint8)
 
@@ -145,16 +142,6 @@ def test_unknown_sets_and_splits_get_a_sentence_with_a_suggestion():
         data.load("mnist", "train")
     with pytest.raises(ValueError, match="SVHN has no split 'train', only test"):
         data.load("SVHN", "train")
-
-
-@pytest.fixture(scope="session")
-def real_root(tmp_path_factory) -> Path:
-    """The real files, laid out as a user's own download would be."""
-    if not (SHARED / "unpack").exists():
-        pytest.skip(f"the real data sets are not in {SHARED}")
-    root = tmp_path_factory.mktemp("real")
-    subprocess.run([sys.executable, SHARED / "unpack", root], check=True, capture_output=True)
-    return root
 
 
 @pytest.mark.parametrize(

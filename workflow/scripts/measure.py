@@ -268,7 +268,7 @@ def over_seeds(rows: list[Row], seeds: int) -> pd.DataFrame:
     keys = [column for column in frame if column in KEYS]
     numbers = [column for column in frame if column not in KEYS and pd.api.types.is_numeric_dtype(frame[column])]
     groups = frame.groupby(keys, sort=False, dropna=False)
-    merged = groups[numbers].mean().join(groups[numbers].std(), rsuffix="_seed_std")
+    merged = groups[numbers].mean().join(groups[numbers].std().add_suffix("_seed_std"))
     texts = [column for column in frame if column not in keys + numbers]
     if texts:
         merged = merged.join(groups[texts].agg(lambda values: " | ".join(map(str, values))))
