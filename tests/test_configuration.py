@@ -64,7 +64,11 @@ def test_the_schema_explains_every_key_at_the_top_and_allows_no_unknown_one_anyw
         ("models.cnn_mnist.chain.step_size", 0, r"step_size: 0 must be greater than 0"),
         ("models.cnn_mnist.students.dropout", 1, r"students\.dropout: 1 must be less than 1"),
         ("models.cnn_mnist.students.halving", "often", r"halving: 'often' must be a number of epochs or steps"),
-        ("models.cnn_mnist.students.thinning.entropy", 3, r"thinning\.entropy: 3 must be a multiple of the smallest"),
+        (
+            "models.cnn_mnist.students.thinning",
+            {"predictive": 4, "entropy": 6, "joint": 4},
+            r"thinning\.entropy: 6 must be a multiple of the smallest thinning, 4",
+        ),
         ("models.cnn_mnist.students.thinning.median", 4, r"thinning: unknown key median\."),
         ("models.cnn_mnist.search.k1", [0.5, 2], r"search\.k1: 1 must be among the multipliers"),
         ("models.cnn_mnist.search.k1", [0.01, 1], r"search\.k1: 0\.01: .*must all be at least 1"),
