@@ -34,6 +34,25 @@ rule all:
         rules.all_tables.input,
 
 
+# Each table and figure is also a target of its own name, for all its formats.
+for table in MATRIX.tables():
+
+    rule:
+        name:
+            table
+        input:
+            [f"{RUN}/tables/{table}.{kind}" for kind in ("csv", "md", "tex", "html")],
+
+
+for figure in MATRIX.figures():
+
+    rule:
+        name:
+            figure
+        input:
+            [f"{RUN}/figures/{figure}.{kind}" for kind in ("pdf", "png")],
+
+
 rule report:
     input:
         rules.all_tables.input,
