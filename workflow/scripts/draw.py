@@ -110,7 +110,7 @@ def tradeoff(paths: list[Path], what: str, role: str) -> Figure:
 def _teacher(paths: list[Path], what: str) -> float:
     labels = ImageSet.load(paths[-1]).labels
     measure = {"nll": metrics.nll, "accuracy": metrics.accuracy}[what]
-    return float(np.mean([measure(_arrays(path)["test/predictive"], labels) for path in paths[1:-1]]))
+    return float(np.mean([measure(jobs.load_arrays(path)["test/predictive"], labels) for path in paths[1:-1]]))
 
 
 def comparison_gped_end2(paths: list[Path]) -> Figure:
@@ -153,9 +153,9 @@ def joint_entropy(paths: list[Path]) -> Figure:
     figure = plt.figure(figsize=(PAGE, 1.6 + 1.9 * len(cells) / 3 * 1.5))
     panels = figure.subfigures(2, len(cells), squeeze=False)
     for number, (reference, *students) in enumerate(cells):
-        truth = _arrays(reference)["test/entropy"]
+        truth = jobs.load_arrays(reference)["test/entropy"]
         for row, (name, path) in enumerate(zip(("GPED", "EnD²"), students, strict=True)):
-            said = _arrays(path)
+            said = jobs.load_arrays(path)
             student = said["test/entropy"] if row == 0 else decompose_dirichlet(said["test/log_predictive"]).data
             model, dataset = reference.parts[-3].split("-", 1)
             _joint(panels[row][number], truth, student, f"{name}, {model.upper()} on {dataset}", (BLUE, ORANGE)[row])
@@ -177,11 +177,6 @@ def _joint(panel: Figure, truth: np.ndarray, student: np.ndarray, title: str, co
     for marginal in (top, side):
         marginal.axis("off")
     top.set_title(title)
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
-        return dict(file)
 
 
 def draw(name: str, paths: list[Path], data_seed: int) -> Figure:

@@ -4,7 +4,7 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ def arguments(description: str | None, *names: str) -> argparse.Namespace:
             parser.add_argument(flag, nargs="*", default=[], type=_pair)
         elif name.endswith("+"):
             parser.add_argument(flag, nargs="*", default=[])
-        elif name in ("settings",):
+        elif name == "settings":
             parser.add_argument(flag, type=json.loads, required=True)
         else:
             parser.add_argument(flag, required=True)
@@ -50,14 +50,14 @@ def save_arrays(path: str, arrays: dict[str, Any]) -> None:
     part.replace(path)
 
 
+def load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read an npz file."""
+    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
+        return dict(file)
+
+
 def save_text(path: str | Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     part = Path(f"{path}.part")
     part.write_text(text)
     part.replace(path)
-
-
-def by_suffix(paths: Iterable[str], suffix: str) -> str:
-    """The one path with this suffix."""
-    (path,) = (path for path in paths if path.endswith(suffix))
-    return path

@@ -32,14 +32,14 @@ class Results:
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
         """The ensemble's expectations by set and name."""
-        return _arrays(self.folder / "reference.npz")
+        return jobs.load_arrays(self.folder / "reference.npz")
 
     def predictions(self, **wanted: Any) -> dict[str, np.ndarray]:
         """What the one student with these properties says."""
         (path,) = (
             path for student, path in self.students.items() if all(getattr(student, k) == v for k, v in wanted.items())
         )
-        return _arrays(path)
+        return jobs.load_arrays(path)
 
     @property
     def teacher_nll(self) -> float:
@@ -67,11 +67,6 @@ class Results:
             return alpha / alpha.sum(1, keepdims=True), decompose_dirichlet(alpha)
         p = said[f"{name}/predictive"].astype(np.float64)
         return p / p.sum(1, keepdims=True), decompose(p, said[f"{name}/entropy"])
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
-        return dict(file)
 
 
 def exp1(results: Results, table: str) -> Iterator[Row]:
@@ -172,7 +167,7 @@ def tradeoff(results: Results, table: str) -> Iterator[Row]:
     """Experiment 3: every student of the search and of the pruning, with its cost."""
     truth = results.reference["test/entropy"]
     for student, path in results.students.items():
-        said = _arrays(path)
+        said = jobs.load_arrays(path)
         cost = json.loads(str(said["cost"]))
         row = {
             **_model(results),
@@ -208,7 +203,7 @@ def pruning(results: Results, table: str) -> Iterator[Row]:
     for student, path in results.students.items():
         if student.strength is None:
             continue
-        said = _arrays(path)
+        said = jobs.load_arrays(path)
         before, after = error(said, "before pruning/"), error(said, "after pruning/")
         yield {
             **_model(results),
