@@ -82,7 +82,7 @@ class Learner:
         self.failure: str | None = None
         self._noise = stream(spec.seed, "input noise", readings.inputs.images.device)
         self._stages: dict[str, Student] = {}
-        self._start_adam(spec.learning_rate, t=0)
+        self._start_adam(spec.learning_rate, readings.info.burn_in)
 
     def listens_at(self, t: int) -> bool:
         """Line 6: mod(t, H) = 0. That t > B is the chain's to see to."""
@@ -132,7 +132,7 @@ class Learner:
         )
 
     def learning_rate(self, t: int) -> float:
-        """α_s at step t of the chain: halved again and again, and started anew after pruning."""
+        """α_s at step t of the chain: halved again and again from the burn-in on, and started anew after pruning."""
         halvings = (t - self._start) // self.spec.halving_every if self.spec.halving_every else 0
         return self._initial_rate * 0.5**halvings
 

@@ -46,7 +46,8 @@ class StudentSpec:
         steps: T, the last step of the chain that it listens to (before fine-tuning, if it is pruned).
         thinning: H; it listens to readings at multiples of this step.
         learning_rate: Adam's, at the beginning.
-        halving_every: Steps of the chain after which the learning rate is halved, again and again; None for never.
+        halving_every: Steps of the chain, counted from the end of the burn-in, after which the learning rate is halved,
+            again and again; None for never.
         dropout: Rate after every hidden layer while training.
         input_noise: Standard deviation of the noise on the inputs D' in pixel units, drawn anew at every update. The
             teacher's reading is of the clean input, because all students share it.

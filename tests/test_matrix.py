@@ -89,7 +89,7 @@ def test_halvings_and_fine_tuning_are_those_of_the_protocol():
     (focus,) = matrix.focus("cnn_mnist")
     assert matrix.teacher(focus)["further_steps"] == 600 * 600
     shorter = of_experiments(1, 2, 3, 4, preset="reduced")
-    assert shorter.training(shorter.focus("cnn_mnist")[0], "plain")["halving_every"] == 12_000
+    assert shorter.training(shorter.focus("cnn_mnist")[0], "plain")["halving_every"] == 6_000
 
 
 def test_only_the_cells_of_experiments_3_and_4_pay_for_fine_tuning_and_out_of_distribution_sets():
