@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gped import cost, data, metrics, uncertainty
     from gped.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
     from gped.chain import Chain, ChainDivergedError, categorical
+    from gped.checkpoint import Checkpoint, StoppedError
     from gped.distillation import Learner, StudentDivergedError, distill
     from gped.expectations import Expectation, entropy, log_predictive, predictive, variance
     from gped.heads import Dirichlet, Exponential, Linear, Softmax
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOME = {
     "architectures": ["Architecture", "FCNN_MNIST", "CNN_MNIST", "CNN_CIFAR10"],
     "chain": ["Chain", "ChainDivergedError", "categorical"],
+    "checkpoint": ["Checkpoint", "StoppedError"],
     "distillation": ["Learner", "StudentDivergedError", "distill"],
     "expectations": ["Expectation", "predictive", "entropy", "variance", "log_predictive"],
     "heads": ["Softmax", "Exponential", "Linear", "Dirichlet"],

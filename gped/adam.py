@@ -5,6 +5,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from gped.checkpoint import State
+
 
 class Adam:
     """The optimiser of all students, with torch's default β and ε and no weight decay.
@@ -21,6 +23,16 @@ class Adam:
         self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.steps = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
+
+    def state(self) -> State:
+        """The moments and counts; see `Checkpoint`."""
+        return {"means": self.means, "squares": self.squares, "steps": self.steps}
+
+    def restore(self, state: State) -> None:
+        """Go on from these moments. They are copied, so that they keep the memory layout of the parameters."""
+        for name in ("means", "squares", "steps"):
+            for own, saved in zip(getattr(self, name), state[name], strict=True):
+                own.copy_(saved)
 
     @torch.no_grad()
     def step(self, gradients: Iterable[Tensor], learning_rate: float) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 from torch import Tensor, nn
 
+from gped.checkpoint import State
 from gped.checks import whole
 from gped.inputs import Inputs
 from gped.randomness import stream
@@ -122,6 +123,7 @@ class Chain:
         self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"))
         self._noise = stream(seed, "noise", device)
         self._reading_indices = stream(seed, "order of D'")
+        self.loss = math.nan  # of the newest step: mean negative log-likelihood of its minibatch
         self._loss_bound = 0.0  # until the first loss sets it
 
     @property
@@ -131,12 +133,15 @@ class Chain:
 
     def __iter__(self) -> Iterator[Reading]:
         """Run the chain from where it stands to its end."""
+        return (reading for _, reading in self.run(self.t) if reading)
+
+    def run(self, after: int) -> Iterator[tuple[int, Reading | None]]:
+        """The same, step by step: each with its number, and with its reading where one is due."""
         while self.t < self.info.last_step:
             with threads(self.threads):
                 self.step()
                 reading = self.read() if self.t in self.info.due else None
-            if reading:
-                yield reading
+            yield self.t, reading
 
     @torch.enable_grad()
     def step(self) -> None:
@@ -171,8 +176,39 @@ class Chain:
             raise self._diverged("the network's outputs are not finite")
         return Reading(self.t, indices, log_probabilities)
 
+    def state(self) -> State:
+        """All that decides the draws and readings to come; see `Checkpoint`."""
+        return {
+            "t": self.t,
+            "theta": self.theta,
+            "sampler": self.sampler.state(),
+            "order": {"of this pass": self._order.order, "position": self._order.position},
+            "generators": [generator.get_state() for generator in self._generators],
+            "references": {name: reference.state() for name, reference in self.references.items()},
+            "loss_bound": self._loss_bound,
+        }
+
+    def restore(self, state: State) -> None:
+        """Stand where the chain stood that gave this state."""
+        if state["theta"].shape != self.theta.shape or state["references"].keys() != self.references.keys():
+            raise ValueError("the state is that of a chain with another network or other references")
+        self.t = state["t"]
+        self.theta.copy_(state["theta"])
+        self.sampler.restore(state["sampler"])
+        self._order.order, self._order.position = state["order"]["of this pass"], state["order"]["position"]
+        for generator, saved in zip(self._generators, state["generators"], strict=True):
+            generator.set_state(saved)
+        for name, reference in self.references.items():
+            reference.restore(state["references"][name])
+        self._loss_bound = state["loss_bound"]
+
+    @property
+    def _generators(self) -> list[torch.Generator]:
+        return [self._order.generator, self._noise, self._reading_indices]
+
     def _check(self, loss: float) -> None:
         """Stop at once when the chain diverges, rather than distil nonsense for hours."""
+        self.loss = loss
         if self.t == 1 and math.isfinite(loss):
             self._loss_bound = 1000 * max(1.0, abs(loss))
         if not abs(loss) <= self._loss_bound:  # also true for NaN

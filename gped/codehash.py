@@ -15,9 +15,9 @@ def code_hash(script: Path) -> str:
         if path in seen:
             continue
         seen.add(path)
-        waiting += sorted(_imported(ast.parse(path.read_text())))
+        waiting += sorted(_imported(_what_runs(path)))
     for path in sorted(seen):
-        digest.update(path.name.encode() + ast.dump(_without_docstrings(ast.parse(path.read_text()))).encode())
+        digest.update(path.name.encode() + ast.dump(_what_runs(path)).encode())
     return digest.hexdigest()[:16]
 
 
@@ -36,14 +36,19 @@ def _imported(tree: ast.Module) -> set[Path]:
     return found
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    """The tree with every string that stands alone as a statement taken out."""
+def _what_runs(path: Path) -> ast.Module:
+    """The tree of a module without strings that stand alone, and without what only type checkers see."""
+    tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [part for part in body if not _is_string(part)]  # type: ignore[attr-defined]
+            node.body = [part for part in body if not _is_string(part) and not _is_for_types(part)]  # type: ignore[attr-defined]
     return tree
 
 
 def _is_string(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"

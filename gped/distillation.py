@@ -7,34 +7,37 @@ readings come from a running chain or from a file makes no difference, and neith
 
 import math
 from collections.abc import Sequence
-from operator import attrgetter
 
 import torch
 from torch import Tensor
 
 from gped.adam import Adam
+from gped.checkpoint import Checkpoint, State
 from gped.expectations import estimator
 from gped.networks import Network
-from gped.progress import progress
 from gped.pruning import GroupLasso, without_dead_units, zero_dead_units
 from gped.randomness import stream
-from gped.readings import Reading, Readings
+from gped.readings import Reading, Readings, heard
 from gped.students import Student, StudentSpec
 from gped.threads import threads as use_threads
 
 
-def distill(readings: Readings, students: Sequence[StudentSpec], threads: int = 1) -> list[Student]:
+def distill(
+    readings: Readings, students: Sequence[StudentSpec], threads: int = 1, checkpoint: Checkpoint | None = None
+) -> list[Student]:
     """Train all students on the same readings.
 
     Args:
         readings: A `Chain`, which then runs to its end, or a `Recording`.
         students: What each is to be.
         threads: Cores to use.
+        checkpoint: Where to save the state on the way, and from which to go on after an interruption.
     """
     if isinstance(students, StudentSpec) or not students:
         raise ValueError("students must be a list of at least one StudentSpec.")
     learners = [Learner(student, readings) for student in students]
-    for reading in progress(readings, "distilling", readings.info.last_step, "step", attrgetter("step")):
+    parts = {f"student {number}": learner for number, learner in enumerate(learners)}
+    for reading in heard(readings, "distilling", parts, checkpoint, lambda: [learner.loss for learner in learners]):
         listening = [learner for learner in learners if learner.listens_at(reading.step)]
         if listening:
             with use_threads(threads):
@@ -68,19 +71,18 @@ class Learner:
         self.spec = spec
         self.scaling = readings.inputs.scaling
         self.from_bytes = readings.inputs.images.dtype == torch.uint8
-        self.U = [estimator(target.estimator, len(readings.inputs)) for target in spec.targets]
+        device = readings.inputs.images.device
+        self.U = [estimator(target.estimator, len(readings.inputs), device) for target in spec.targets]
         self.values = spec.values
+        self._dropout = stream(spec.seed, "dropout", device)
         self.network = Network(
-            spec.architecture,
-            sum(self.values),
-            stream(spec.seed, "initialisation"),
-            spec.dropout,
-            stream(spec.seed, "dropout", readings.inputs.images.device),
-        ).to(readings.inputs.images.device)
+            spec.architecture, sum(self.values), stream(spec.seed, "initialisation"), spec.dropout, self._dropout
+        ).to(device)
         self.regulariser = spec.pruning
         self.s = 0
+        self.loss = math.nan  # of the newest update
         self.failure: str | None = None
-        self._noise = stream(spec.seed, "input noise", readings.inputs.images.device)
+        self._noise = stream(spec.seed, "input noise", device)
         self._stages: dict[str, Student] = {}
         self._start_adam(spec.learning_rate, readings.info.burn_in)
 
@@ -112,24 +114,58 @@ class Learner:
             R.shrink(self.network, alpha)
         self.s += 1
 
-        if not math.isfinite(loss.item()):
+        self.loss = loss.item()
+        if not math.isfinite(self.loss):
             self.failure = _what_went_wrong(self, t, g_hat)
         elif R and t + self.spec.thinning > self.spec.steps:  # the last update before T
             self._prune(R)
 
     def student(self) -> Student:
         """The student as it stands, independent of what follows."""
+        return self._student(self.network.snapshot(), self.s, dict(self._stages))
+
+    def _student(self, network: Network, updates: int, stages: dict[str, Student]) -> Student:
         names = [(target.expectation.name, target.expectation.head) for target in self.spec.targets]
         return Student(
-            network=self.network.snapshot(),
+            network=network,
             heads=tuple((name, head, size) for (name, head), size in zip(names, self.values, strict=True)),
             classes=self.spec.classes,
             scaling=self.scaling,
             from_bytes=self.from_bytes,
-            updates=self.s,
+            updates=updates,
             specification=self.spec.describe(),
-            stages=dict(self._stages),
+            stages=stages,
         )
+
+    def state(self) -> State:
+        """All that decides what the student becomes; see `Checkpoint`."""
+        return {
+            "s": self.s,
+            "failure": self.failure,
+            "estimates": [U.state() for U in self.U],
+            "network": self.network.state(),
+            "adam": self.adam.state(),
+            "schedule": [self._initial_rate, self._start],
+            "regularised": self.regulariser is not None,
+            "generators": [self._dropout.get_state(), self._noise.get_state()],
+            "stages": {name: [at.network.state(), at.updates] for name, at in self._stages.items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from where the student was that gave this state."""
+        self.s, self.failure = state["s"], state["failure"]
+        for U, saved in zip(self.U, state["estimates"], strict=True):
+            U.restore(saved)
+        self.network = self.network.restored(state["network"])
+        self._start_adam(*state["schedule"])
+        self.adam.restore(state["adam"])
+        self.regulariser = self.spec.pruning if state["regularised"] else None
+        for generator, saved in zip((self._dropout, self._noise), state["generators"], strict=True):
+            generator.set_state(saved)
+        self._stages = {
+            name: self._student(self.network.restored(network).snapshot(), updates, {})
+            for name, (network, updates) in state["stages"].items()
+        }
 
     def learning_rate(self, t: int) -> float:
         """α_s at step t of the chain: halved again and again from the burn-in on, and started anew after pruning."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from gped import functions
+from gped.checkpoint import State
 from gped.heads import Dirichlet, Exponential, Head, Softmax
 
 
@@ -67,6 +68,13 @@ class Stochastic:
         """The estimate for these inputs, given g under the newest draw."""
         return values
 
+    def state(self) -> State:
+        """Nothing; see `Checkpoint`."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to do."""
+
 
 class Online:
     """U_o: the running mean over all draws that an input has met, ĝ ← (m ĝ + g(θ_t)) / (m + 1).
@@ -75,17 +83,17 @@ class Online:
 
     Args:
         inputs: Number of inputs in D'. The table of means is what U_o costs.
+        device: Where to keep it.
     """
 
-    def __init__(self, inputs: int) -> None:
-        self.counts = torch.zeros(inputs, dtype=torch.int64)
-        self.means = torch.zeros(inputs, 0, dtype=torch.float64)
+    def __init__(self, inputs: int, device: torch.device | str = "cpu") -> None:
+        self.counts = torch.zeros(inputs, dtype=torch.int64, device=device)
+        self.means = torch.zeros(inputs, 0, dtype=torch.float64, device=device)
 
     def __call__(self, indices: Tensor, values: Tensor) -> Tensor:
         """Update the means of these inputs with g under the newest draw, and return them."""
         if not self.means.shape[1]:  # the first values tell how many there are for each input
-            self.counts = self.counts.to(values.device)
-            self.means = torch.zeros(len(self.counts), values.shape[1], dtype=torch.float64, device=values.device)
+            self.means = self.means.new_zeros(len(self.counts), values.shape[1])
         counts = self.counts[indices] + 1
         means = self.means[indices]
         # Duplicates write the same count and mean twice, hence once.
@@ -93,10 +101,18 @@ class Online:
         self.means[indices] = means + (values - means) / counts.unsqueeze(1)
         return self.means[indices].to(values.dtype)
 
+    def state(self) -> State:
+        """The table; see `Checkpoint`."""
+        return {"counts": self.counts, "means": self.means}
+
+    def restore(self, state: State) -> None:
+        """Go on from this table."""
+        self.counts, self.means = (state[name].to(self.counts.device) for name in ("counts", "means"))
+
 
 Estimator = Stochastic | Online
 
 
-def estimator(name: str, inputs: int) -> Estimator:
+def estimator(name: str, inputs: int, device: torch.device | str = "cpu") -> Estimator:
     """U_s for "us", U_o for "uo", over this many inputs."""
-    return Stochastic() if name == "us" else Online(inputs)
+    return Stochastic() if name == "us" else Online(inputs, device)

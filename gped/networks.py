@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gped.architectures import Architecture
+from gped.checkpoint import State
 
 
 class Dropout(nn.Module):
@@ -98,6 +99,22 @@ class Network(nn.Sequential):
         network = Network(architecture, self.outputs, torch.Generator(), self.dropout, self.dropout_generator)
         first = next(self.parameters())
         return network.to(device=first.device, dtype=first.dtype)
+
+    def state(self) -> State:
+        """Widths and parameters; see `Checkpoint`."""
+        return {
+            "channels": self.architecture.channels,
+            "hidden": self.architecture.hidden,
+            "parameters": list(self.parameters()),
+        }
+
+    @torch.no_grad()
+    def restored(self, state: State) -> "Network":
+        """A network with these widths and parameters, and the same dropout."""
+        network = self.resized(tuple(state["channels"]), tuple(state["hidden"]))
+        for parameter, saved in zip(network.parameters(), state["parameters"], strict=True):
+            parameter.copy_(saved)
+        return network
 
     def snapshot(self) -> "Network":
         """A copy for prediction: the same parameters, in evaluation mode, without dropout."""

@@ -13,19 +13,24 @@ read, and mapped into memory whatever its size:
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from gped.checkpoint import Checkpoint, Resumable, State
 from gped.checks import whole
 from gped.inputs import Inputs
 from gped.progress import progress
+
+if TYPE_CHECKING:
+    from gped.chain import Chain
 
 MAGIC = b"GPEDREAD"
 
@@ -102,6 +107,14 @@ class Readings(Protocol):
 
     def __iter__(self) -> Iterator[Reading]: ...
 
+    def run(self, after: int) -> Iterator[tuple[int, Reading | None]]:
+        """Step by step: each with its number, and with its reading where it has one.
+
+        Args:
+            after: The step to go on from; a chain always goes on from where it stands.
+        """
+        ...
+
 
 class Recorder:
     """Appends readings to a new file.
@@ -110,23 +123,42 @@ class Recorder:
         path: The file; an existing one is replaced.
         readings: The chain whose readings will come.
         notes: Anything worth keeping with them, such as the chain's configuration.
+        resumable: Leave an existing file as it is until `restore` says how much of it is good, or the first reading
+            comes.
     """
 
-    def __init__(self, path: str | os.PathLike[str], readings: Readings, notes: dict[str, Any] | None = None) -> None:
-        self._due = iter(readings.info.due)
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        readings: Readings,
+        notes: dict[str, Any] | None = None,
+        resumable: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self._due = readings.info.due
+        self._count = 0
         if readings.available != readings.info.due:
             raise ValueError(
                 f"cannot record to {path}: the chain has already passed some of its readings. Make a new chain."
             )
         header = json.dumps({**asdict(readings.info), "digest": readings.inputs.digest, "notes": notes or {}}).encode()
-        self._file = Path(path).open("wb")  # noqa: SIM115 (closed by close)
-        self._file.write(MAGIC + len(header).to_bytes(8, "little") + header)
+        self._header = MAGIC + len(header).to_bytes(8, "little") + header
         self._record = np.zeros((), readings.info.record)
+        self._file = self.path.open("r+b" if resumable and self.path.exists() else "w+b")
+        if not resumable:
+            self._start()
+
+    def _start(self) -> None:
+        self._file.seek(0)
+        self._file.write(self._header)
+        self._file.truncate()
 
     def append(self, reading: Reading) -> None:
         """Write one reading. A reader sees it at the latest when the recorder is flushed."""
         record = self._record
-        due = next(self._due, None)
+        if not self._count:
+            self._start()
+        due = self._due[self._count] if self._count < len(self._due) else None
         if reading.step != due or reading.log_probabilities.shape != record["log_probabilities"].shape:
             raise ValueError(
                 f"the reading at step {reading.step} with log-probabilities of shape "
@@ -138,6 +170,25 @@ class Recorder:
         record["log_probabilities"] = reading.log_probabilities.cpu().numpy()
         record["checksum"] = zlib.crc32(record.tobytes()[:-4])
         self._file.write(record.tobytes())
+        self._count += 1
+
+    def state(self) -> State:
+        """How many readings are safe on the disk; see `Checkpoint`."""
+        self.flush()
+        return {"readings": self._count}
+
+    def restore(self, state: State) -> None:
+        """Keep this many readings of the file, and drop what came after them."""
+        count = state["readings"]
+        self._file.seek(0)
+        if count and self._file.read(len(self._header)) != self._header:
+            raise ValueError(f"{self.path} is not the file that the readings were written to")
+        for number in range(count):
+            content = self._file.read(self._record.nbytes)
+            if len(content) < self._record.nbytes or not _is_whole(np.frombuffer(content, self._record.dtype)[0]):
+                raise ValueError(f"{self.path}: reading {number} of {count} is damaged or missing")
+        self._file.truncate()
+        self._count = count
 
     def flush(self) -> None:
         """Let everything that was appended be seen, and be safe on the disk."""
@@ -177,26 +228,46 @@ class Recording:
             )
 
     @property
+    def fingerprint(self) -> str:
+        """Changes with any of the readings that are complete so far."""
+        records = np.memmap(self.path, self.info.record, "r", offset=self._start, shape=(len(self.available),))
+        return f"{zlib.crc32(records['checksum'].tobytes()):08x}"
+
+    @property
     def available(self) -> range:
         """The steps whose readings are complete in the file so far."""
         count = max(0, self.path.stat().st_size - self._start) // self.info.record.itemsize
         return self.info.due[:count]
 
     def __iter__(self) -> Iterator[Reading]:
+        return (reading for _, reading in self.run(0) if reading)
+
+    def run(self, after: int) -> Iterator[tuple[int, Reading | None]]:
+        """The readings after a step, each with its step."""
         count = len(self.available)
-        if not count:
+        first = bisect_right(self.info.due, after)
+        if first >= count:
             return
         records = np.memmap(self.path, self.info.record, "r", offset=self._start, shape=(count,))
-        for number, record in enumerate(records):
-            if zlib.crc32(record.tobytes()[:-4]) != record["checksum"] or record["step"] != self.info.due[number]:
+        for number in range(first, count):
+            record = records[number]
+            if not _is_whole(record) or record["step"] != self.info.due[number]:
                 raise ValueError(
                     f"{self.path}: reading {number} of {count} is damaged. Delete the file and run the chain again."
                 )
-            yield Reading(
-                int(record["step"]),
-                torch.from_numpy(record["indices"].astype(np.int64)),
-                torch.from_numpy(record["log_probabilities"].copy()).to(self.inputs.images.device),
+            step = int(record["step"])
+            yield (
+                step,
+                Reading(
+                    step,
+                    torch.from_numpy(record["indices"].astype(np.int64)),
+                    torch.from_numpy(record["log_probabilities"].copy()).to(self.inputs.images.device),
+                ),
             )
+
+
+def _is_whole(record: np.void) -> bool:
+    return zlib.crc32(record.tobytes()[:-4]) == record["checksum"]
 
 
 def _read_header(path: Path) -> tuple[ReadingsInfo, str, dict[str, Any], int]:
@@ -217,15 +288,62 @@ def _read_header(path: Path) -> tuple[ReadingsInfo, str, dict[str, Any], int]:
         ) from error
 
 
-def record(readings: Readings, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> Recording:
+def record(
+    chain: "Chain",
+    path: str | os.PathLike[str],
+    notes: dict[str, Any] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Recording:
     """Run a chain to its end and record what it says.
 
-    The readings are written beside the path and take their name only when they are complete.
+    The readings are written beside the path, or with the checkpoint, and take their name only when they are complete.
+
+    Args:
+        chain: A `Chain`.
+        path: The file of readings.
+        notes: Anything worth keeping with them, such as the chain's configuration.
+        checkpoint: Where to save the state on the way, and from which to go on after an interruption.
     """
     path = Path(path)
-    part = path.with_name(path.name + ".part")
-    with Recorder(part, readings, notes) as recorder:
-        for reading in progress(readings, "chain", readings.info.last_step, "step", attrgetter("step")):
+    part = checkpoint.folder / "readings" if checkpoint else path.with_name(path.name + ".part")
+    with Recorder(part, chain, notes, resumable=checkpoint is not None) as recorder:
+        for reading in heard(chain, "chain", {"recorder": recorder}, checkpoint, lambda: [chain.loss]):
             recorder.append(reading)
-    part.replace(path)
-    return Recording(path, readings.inputs)
+    if checkpoint:  # which keeps the file as well, until all results are safe
+        path.unlink(missing_ok=True)
+        os.link(part, path)
+    else:
+        part.replace(path)
+    return Recording(path, chain.inputs)
+
+
+def heard(
+    readings: Readings,
+    what: str,
+    listeners: Mapping[str, Resumable],
+    checkpoint: Checkpoint | None,
+    losses: Callable[[], list[float]],
+) -> Iterator[Reading]:
+    """All readings, with progress, and with the state of chain and listeners saved on the way.
+
+    Args:
+        readings: The stream.
+        what: Name of the work, for its progress.
+        listeners: Who hears the readings, and is to be saved with the stream.
+        checkpoint: Where to save, and from which to go on.
+        losses: The newest losses, for the progress.
+    """
+    # Those that can refuse their state come first, so that nothing has changed if they do.
+    parts = {**listeners, **({"chain": readings} if isinstance(readings, Resumable) else {})}
+    start = checkpoint.resume(parts) if checkpoint else 0
+    step = start
+    note = lambda: f", loss {' '.join(f'{loss:.4g}' for loss in losses())}"  # noqa: E731
+    for step, reading in progress(
+        readings.run(start), what, readings.info.last_step, "step", itemgetter(0), start, note
+    ):
+        if reading:
+            yield reading
+        if checkpoint:
+            checkpoint.tick(step)
+    if checkpoint:
+        checkpoint.finish(step)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gped import functions
+from gped.checkpoint import State
 from gped.checks import whole
 from gped.inputs import Inputs
 
@@ -65,6 +66,20 @@ class Reference:
         for name, parts in values.items():
             self._means[name].add(torch.cat(parts).double(), closes)
 
+    def state(self) -> State:
+        """The sums so far; see `Checkpoint`."""
+        return {"draws": self.draws, "means": {name: vars(mean) for name, mean in self._means.items()}}
+
+    def restore(self, state: State) -> None:
+        """Go on from these sums."""
+        if state["means"].keys() != self._means.keys():
+            raise ValueError("the state is that of a reference with other expectations")
+        self.draws = state["draws"]
+        for name, mean in self._means.items():
+            device = self.inputs.images.device
+            for key, value in state["means"][name].items():
+                setattr(mean, key, value.to(device) if isinstance(value, Tensor) else value)
+
     def result(self) -> dict[str, np.ndarray]:
         """The mean of each expectation under its name, and its Monte Carlo standard error under name_error.
 
@@ -86,8 +101,7 @@ class _BlockedMean:
         self.blocks = 0
         self.draws = 0
         self.draws_in_block = 0
-        zero = torch.zeros(())
-        self.total, self.block_total, self.block_mean, self.squares = zero, zero, zero, zero
+        self.total, self.block_total, self.block_mean, self.squares = (torch.zeros(()) for _ in range(4))
 
     def add(self, values: Tensor, closes_block: bool) -> None:
         self.draws += 1

@@ -7,6 +7,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
+from gped.checkpoint import State
 from gped.checks import real
 
 StepSize = Callable[[int], float]
@@ -65,3 +66,10 @@ class SGLD:
         theta.mul_(1 - eta / 2 * self.prior_precision)
         theta.add_(gradient, alpha=eta / 2)
         theta.add_(self._noise.normal_(generator=generator), alpha=sqrt(eta))
+
+    def state(self) -> State:
+        """What a step leaves behind for the next, besides θ: nothing."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing to do: a step of SGLD depends on θ alone."""

@@ -1,8 +1,9 @@
 """Students: what one is told to be (`StudentSpec`), and what it has become (`Student`)."""
 
+import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -306,6 +307,7 @@ class Student:
             "from_bytes": self.from_bytes,
             "updates": self.updates,
             "specification": self.specification,
+            "sha256": _digest(tensors),
         }
         # One entry only: safetensors writes several in an order that changes from run to run.
         content = safetensors.torch.save(tensors, {"gped": json.dumps(description)})
@@ -328,13 +330,17 @@ def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] =
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
     except SafetensorError as error:
-        raise ValueError(f"{path} is truncated or not a student file: {error}.") from error
+        raise ValueError(
+            f"{path} is truncated or not a student file: {error}. Delete it and train the student again."
+        ) from error
     if "gped" not in metadata:
         raise ValueError(f"{path} is not a student file: it holds tensors, but no description of a student.")
     try:
         description = json.loads(metadata["gped"])
         if description["format"] != FORMAT:
             raise ValueError(f"its format is {description['format']!r}, not {FORMAT!r}")
+        if description["sha256"] != _digest(tensors):
+            raise ValueError("its parameters do not have the hash that was written with them")
         layout = description["architecture"]
         architecture = Architecture(
             tuple(layout["input_shape"]), tuple(layout["channels"]), layout["kernel"], tuple(layout["hidden"])
@@ -357,4 +363,14 @@ def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] =
             description["specification"],
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"{path} is a damaged student file: {error}.") from error
+        raise ValueError(
+            f"{path} is a damaged student file: {error}. Delete it and train the student again."
+        ) from error
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """Of all parameters, in the order of their names."""
+    content = hashlib.sha256()
+    for _, tensor in sorted(tensors.items()):
+        content.update(tensor.numpy().data)
+    return content.hexdigest()

@@ -43,4 +43,5 @@ for number, (batch, cells) in enumerate(BATCHES.items()):
             f"Training {len(batch)} students of {{wildcards.cell}}: {batch[0]}{', …' if len(batch) > 1 else ''}"
         shell:
             "python -m workflow.scripts.students --settings {params.settings:q} --sets {params.sets:q}"
-            " --readings {input.readings:q} --output {output:q} > {log:q} 2>&1"
+            " --readings {input.readings:q} --output {output:q}"
+            f" --checkpoints {RUN}/checkpoints/{{wildcards.cell}} > {{log:q}} 2>&1"

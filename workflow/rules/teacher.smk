@@ -25,4 +25,5 @@ rule teacher:
         "Running the chain of {wildcards.cell}"
     shell:
         "python -m workflow.scripts.teacher --settings {params.settings:q} --sets {params.sets:q}"
-        " --readings {output.readings:q} --reference {output.reference:q} > {log:q} 2>&1"
+        " --readings {output.readings:q} --reference {output.reference:q}"
+        f" --checkpoints {RUN}/checkpoints/{{wildcards.cell}} > {{log:q}} 2>&1"

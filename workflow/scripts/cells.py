@@ -1,5 +1,6 @@
 """The images of a cell, prepared as its settings say."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,14 @@ class CellInputs:
     labels: Tensor
     unlabelled: Inputs
     evaluated: dict[str, Inputs]
+
+    @property
+    def digest(self) -> str:
+        """Changes with any pixel or label."""
+        labels = hashlib.sha256(self.labels.numpy().data).hexdigest()
+        return " ".join(
+            [labels, *(inputs.digest for inputs in (self.labelled, self.unlabelled, *self.evaluated.values()))]
+        )
 
 
 def prepare(settings: dict[str, Any], sets: dict[str, str]) -> CellInputs:

@@ -1,14 +1,18 @@
 """What the jobs share: their arguments, their logs, and files that appear only when they are complete."""
 
 import argparse
+import errno
 import json
 import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
+
+log = logging.getLogger("gped")
 
 
 def arguments(description: str | None, *names: str) -> argparse.Namespace:
@@ -37,9 +41,23 @@ def run(main: Callable[[], None]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     try:
         main()
-    except (ValueError, RuntimeError, OSError) as error:
-        logging.getLogger("gped").debug("", exc_info=True)
-        sys.exit(f"{type(error).__name__}: {error}")
+    except (ValueError, RuntimeError, OSError, MemoryError) as error:
+        log.debug("", exc_info=True)
+        sys.exit(f"{type(error).__name__}: {error}{_remedy(error)}")
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about an error that the machine makes, not the configuration."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return ". Make room, then run the same command again: it goes on from where it was."
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return ". Let the folder be written to, then run the same command again."
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "out of memory" in str(error):
+        return (
+            " There is too little memory: lower students_per_job, or give the job more (mem_mb), then run the same "
+            "command again: it goes on from where it was."
+        )
+    return ""
 
 
 def save_arrays(path: str, arrays: dict[str, Any]) -> None:
@@ -52,8 +70,11 @@ def save_arrays(path: str, arrays: dict[str, Any]) -> None:
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read an npz file."""
-    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
-        return dict(file)
+    try:
+        with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
+            return dict(file)
+    except (ValueError, EOFError, BadZipFile, NotImplementedError) as error:
+        raise ValueError(f"{path} is damaged ({error}). Delete it and run the same command again.") from error
 
 
 def save_text(path: str | Path, text: str) -> None:

@@ -16,6 +16,7 @@ from gped.readings import Recording
 from gped.students import Student, StudentSpec, Target, end2, joint
 from workflow.scripts import jobs
 from workflow.scripts.cells import CellInputs, prepare
+from workflow.scripts.checkpoints import checkpointed
 
 CLASSES = 10
 
@@ -59,16 +60,21 @@ def predictions(student: Student, inputs: CellInputs, names: list[str]) -> dict[
 
 def main() -> None:
     """Write a safetensors and an npz file for each student, told by the names in --output."""
-    job = jobs.arguments(__doc__, "settings", "sets=", "readings", "output+")
+    job = jobs.arguments(__doc__, "settings", "sets=", "readings", "output+", "checkpoints")
     inputs = prepare(job.settings["inputs"], dict(job.sets))
     recording = Recording(job.readings, inputs.unlabelled)
     paths = [Path(path) for path in job.output if path.endswith(".safetensors")]
     ids = [StudentId.from_slug(path.name.removesuffix(".safetensors")) for path in paths]
-    students = distill(recording, [specification(job.settings, student) for student in ids])
-    for path, identity, student in zip(paths, ids, students, strict=True):
-        names = list(inputs.evaluated) if identity.target in ("joint", "end2") else ["test"]
-        jobs.save_arrays(str(path.with_name(f"{identity.slug}.npz")), predictions(student, inputs, names))
-        student.save(path)
+    specifications = [specification(job.settings, student) for student in ids]
+    decides = job.settings, inputs.digest, recording.fingerprint
+    with checkpointed(Path(job.checkpoints) / ids[0].slug, job.output, *decides) as checkpoint:
+        if checkpoint is None:
+            return
+        students = distill(recording, specifications, checkpoint=checkpoint)
+        for path, identity, student in zip(paths, ids, students, strict=True):
+            names = list(inputs.evaluated) if identity.target in ("joint", "end2") else ["test"]
+            jobs.save_arrays(str(path.with_name(f"{identity.slug}.npz")), predictions(student, inputs, names))
+            student.save(path)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Run the chain of one cell once: record its readings, and keep the ensemble's expectations on the evaluated inputs."""
 
+from pathlib import Path
+
 from gped.architectures import BY_ROLE
 from gped.chain import Chain
 from gped.networks import Network
@@ -9,11 +11,12 @@ from gped.reference import Reference
 from gped.sgld import SGLD
 from workflow.scripts import jobs
 from workflow.scripts.cells import prepare
+from workflow.scripts.checkpoints import checkpointed
 
 
 def main() -> None:
     """Write --readings and --reference."""
-    job = jobs.arguments(__doc__, "settings", "sets=", "readings", "reference")
+    job = jobs.arguments(__doc__, "settings", "sets=", "readings", "reference", "checkpoints")
     settings = job.settings
     inputs = prepare(settings["inputs"], dict(job.sets))
     references = {
@@ -37,11 +40,15 @@ def main() -> None:
         seed=seed,
         references=references,
     )
-    record(chain, job.readings, notes=settings)
-    jobs.save_arrays(
-        job.reference,
-        {f"{name}/{what}": v for name, reference in references.items() for what, v in reference.result().items()},
-    )
+    with checkpointed(
+        Path(job.checkpoints) / "teacher", [job.readings, job.reference], settings, inputs.digest
+    ) as checkpoint:
+        if checkpoint:
+            record(chain, job.readings, settings, checkpoint)
+            jobs.save_arrays(
+                job.reference,
+                {f"{name}/{what}": v for name, one in references.items() for what, v in one.result().items()},
+            )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,245 @@
+"""Exact resume: the whole state of a run, saved now and then, so that a killed run goes on as if nothing had happened.
+
+    with Checkpoint("checkpoints/mine", key="all that decides the result") as checkpoint:
+        (student,) = gped.distill(chain, [spec], checkpoint=checkpoint)
+        student.save("student.safetensors")
+        checkpoint.remove()
+
+A checkpoint is a folder, named by its step, with a safetensors file for each part of the run and a manifest that has
+their hashes and the plain values. It is written under another name, flushed to disk and then renamed; the one before it
+stays as well, in case the newest turns out to be damaged.
+"""
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol, runtime_checkable
+
+import safetensors.torch
+from torch import Tensor
+
+State = dict[str, Any]
+"""Tensors and plain values, in dictionaries and lists of any depth."""
+
+log = logging.getLogger("gped")
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What can be saved and go on later, exactly."""
+
+    def state(self) -> State:
+        """All that decides what comes next."""
+
+    def restore(self, state: State) -> None:
+        """Become what gave this state; a ValueError if that cannot be."""
+
+
+class StoppedError(SystemExit):
+    """The run was told to stop, and its state is saved."""
+
+
+class Checkpoint:
+    """The saved states of one run, and the lock that lets only one process work at it.
+
+    As a context manager it holds the lock and listens for SIGTERM and SIGINT: told to stop, it saves the state at the
+    next step and raises `StoppedError`. A second signal has its usual effect.
+
+    Args:
+        folder: Where to keep them; it may be shared by runs of other keys.
+        key: All that decides what the run computes. Another key finds none of this one's checkpoints.
+        every: Seconds between two checkpoints; more if writing them would take more than its share of the run.
+        share: Of the run that may go into writing.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], key: str, every: float = 1.0, share: float = 0.01) -> None:
+        self.folder = Path(folder) / hashlib.sha256(key.encode()).hexdigest()[:16]
+        self.every = every
+        self.share = share
+        self.waited = False  # for another process at the same run, which may have finished it
+        self._parts: dict[str, Resumable] = {}
+        self._told_to_stop: int | None = None
+        self._lock: int | None = None
+        self._handlers: dict[int, Any] = {}
+        self._saved_at = time.monotonic()
+        self._cost = 0.0
+
+    # One run
+
+    def resume(self, parts: Mapping[str, Resumable]) -> int:
+        """Restore the parts from the newest good checkpoint, in this order; its step, or 0 if there is none."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._parts, self._saved_at = dict(parts), time.monotonic()
+        for path in self._newest_first():
+            try:
+                step, states = _read(path)
+                for name, part in parts.items():
+                    part.restore(states[name])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.warning("the checkpoint %s is damaged (%s): going back to the one before it", path, error)
+            else:
+                log.info("resumed from step %d", step)
+                return step
+        return 0
+
+    def tick(self, step: int) -> None:
+        """Call after every step: saves if it is time to, or if the run was told to stop."""
+        if self._told_to_stop is not None:
+            self.save(step)
+            raise StoppedError(
+                f"told to stop by {signal.Signals(self._told_to_stop).name}: step {step} is saved. The same command "
+                "goes on from there."
+            )
+        if time.monotonic() - self._saved_at >= max(self.every, self._cost / self.share):
+            self.save(step)
+
+    def save(self, step: int) -> None:
+        """Write a checkpoint. One that cannot be written, on a full disk say, is reported and does not end the run."""
+        start = time.monotonic()
+        part = self.folder / "writing"
+        shutil.rmtree(part, ignore_errors=True)
+        states = {name: one.state() for name, one in self._parts.items()}
+        try:
+            _write(part, step, states)
+            path = self.folder / f"step-{step:012d}"
+            shutil.rmtree(path, ignore_errors=True)  # the same step, restored and saved again
+            part.rename(path)
+            _flush(self.folder)
+        except OSError as error:
+            log.warning("the checkpoint of step %d could not be written (%s): going on without it", step, error)
+        shutil.rmtree(part, ignore_errors=True)
+        for old in self._newest_first()[2:]:
+            shutil.rmtree(old, ignore_errors=True)
+        self._saved_at = time.monotonic()
+        self._cost = self._saved_at - start
+
+    def finish(self, step: int) -> None:
+        """Save the last step; from here on a signal has its effect at once, because nothing is left to save."""
+        self.save(step)
+        self._parts = {}
+
+    def remove(self) -> None:
+        """Forget everything, because the results are written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _newest_first(self) -> list[Path]:
+        return sorted(self.folder.glob("step-*"), reverse=True)
+
+    # One process
+
+    def __enter__(self) -> "Checkpoint":
+        self._acquire()
+        try:
+            self._handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        except ValueError:  # not the main thread: signals are someone else's business
+            self._handlers = {}
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if self._lock is not None:
+            os.close(self._lock)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if not self._parts or self._told_to_stop is not None:
+            raise StoppedError(128 + number)
+        self._told_to_stop = number
+
+    def _acquire(self) -> None:
+        """Wait until no other process works at this run. The kernel frees the lock of a process that dies."""
+        while True:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / "lock"
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.read(file, 200).decode(errors="replace") or "another process"
+                log.warning("%s is at this already, in %s: waiting for it to end", owner, self.folder)
+                self.waited = True
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                log.warning("%s cannot be locked (%s): see to it that no other process does the same", path, error)
+            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
+                break
+            os.close(file)  # the other process has removed the folder, and the lock with it
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        self._lock = file
+
+
+def _write(folder: Path, step: int, states: dict[str, State]) -> None:
+    folder.mkdir()
+    manifest: dict[str, Any] = {"step": step, "parts": {}}
+    for number, (name, state) in enumerate(states.items()):
+        tensors: dict[str, Tensor] = {}
+        plain = _without_tensors(state, tensors)
+        content = safetensors.torch.save(tensors)
+        _write_bytes(folder / f"{number}.safetensors", content)
+        manifest["parts"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "plain": plain}
+    text = json.dumps(manifest)
+    _write_bytes(folder / "manifest.json", f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}".encode())
+    _flush(folder)
+
+
+def _read(folder: Path) -> tuple[int, dict[str, State]]:
+    digest, _, text = (folder / "manifest.json").read_text().partition("\n")
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        raise ValueError("its manifest does not have the hash that it should")
+    manifest, states = json.loads(text), {}
+    for number, (name, part) in enumerate(manifest["parts"].items()):
+        content = (folder / f"{number}.safetensors").read_bytes()
+        if hashlib.sha256(content).hexdigest() != part["sha256"]:
+            raise ValueError(f"its part {name} does not have the hash that it should")
+        states[name] = _with_tensors(part["plain"], iter(sorted(safetensors.torch.load(content).items())))
+    return manifest["step"], states
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(folder: Path) -> None:
+    """Let the names in a folder be safe on the disk."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+TENSOR = "a tensor"  # what stands in the place of one among the plain values
+
+
+def _without_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        tensors[f"{len(tensors):06d}"] = value.detach().cpu().contiguous()
+        return TENSOR
+    if isinstance(value, Mapping):
+        return {key: _without_tensors(one, tensors) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_tensors(one, tensors) for one in value]
+    return value
+
+
+def _with_tensors(value: Any, tensors: Iterator[tuple[str, Tensor]]) -> Any:
+    if value == TENSOR:
+        return next(tensors)[1]
+    if isinstance(value, dict):
+        return {key: _with_tensors(one, tensors) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_tensors(one, tensors) for one in value]
+    return value
