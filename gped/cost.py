@@ -7,16 +7,16 @@ from gped.architectures import Architecture
 
 def parameters(architecture: Architecture, outputs: int) -> int:
     """Weights and biases of all layers."""
-    weights = sum(fan_in * units for fan_in, units, _ in _layers(architecture, outputs))
+    weights = sum(fan_in * units for fan_in, units, _ in layers(architecture, outputs))
     return weights + sum(architecture.channels) + sum(architecture.hidden) + outputs
 
 
 def multiply_adds(architecture: Architecture, outputs: int) -> int:
     """Multiply-adds of the convolutions and linear layers for one input, which the paper calls FLOPS."""
-    return sum(fan_in * units * positions for fan_in, units, positions in _layers(architecture, outputs))
+    return sum(fan_in * units * positions for fan_in, units, positions in layers(architecture, outputs))
 
 
-def _layers(architecture: Architecture, outputs: int) -> list[tuple[int, int, int]]:
+def layers(architecture: Architecture, outputs: int) -> list[tuple[int, int, int]]:
     """Inputs of a unit, number of units, and positions at which each unit is computed, layer by layer."""
     layers = []
     depth = architecture.input_shape[0]

@@ -147,6 +147,7 @@ class Matrix:
         return {
             "role": cell.role,
             "seed": cell.seed,
+            "device": self.config["device"],
             "inputs": self.inputs(cell),
             **chain,
             "thinning": min(student.thinning for student in self.students(cell)),
@@ -172,6 +173,7 @@ class Matrix:
         settings = {
             "role": cell.role,
             "seed": cell.seed,
+            "device": self.config["device"],
             "inputs": self.inputs(cell),
             "steps": model["chain"]["steps"],
             "learning_rate": students["learning_rate"],

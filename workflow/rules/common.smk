@@ -11,6 +11,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, workflow.basedir)
 
 from gped.codehash import code_hash
+from gped import resources as needs
 from gped.configuration import ConfigurationError, check
 from gped.matrix import TIDY, Matrix
 from gped.names import StudentId
@@ -49,6 +50,9 @@ shell.prefix(
 )
 
 
+GPUS = 1 if config["device"] == "cuda" else 0
+
+
 wildcard_constraints:
     cell="|".join(map(re.escape, CELLS)) or "none",
 
@@ -73,19 +77,18 @@ def set_arguments(wildcards):
     ]
 
 
-def chain_minutes(wildcards):
-    """A generous run time for a chain: at most 60 ms a step on one core."""
-    cell = CELLS[wildcards.cell]
-    return (
-        10
-        + (MATRIX.teacher(cell)["steps"] + MATRIX.teacher(cell)["further_steps"])
-        * 60
-        // 60_000
-    )
+def students_of(batch):
+    """The students whose slugs these are."""
+    return [StudentId.from_slug(slug) for slug in batch]
 
 
 onstart:
-    manifest.start(RUN, config, workflow.configfiles)
+    try:
+        manifest.start(RUN, config, workflow.configfiles)
+    except OSError as error:
+        raise WorkflowError(
+            f"{RUN} cannot be written to: {error.strerror}. Free or unlock it, then run the same command again."
+        )
 
 
 onsuccess:

@@ -31,8 +31,11 @@ for number, (batch, cells) in enumerate(BATCHES.items()):
             "../../envs/environment.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
-            runtime=lambda w, batch=batch: chain_minutes(w) * len(batch),
+            mem_mb=lambda w, attempt, batch=batch: attempt
+            * needs.student_megabytes(CELLS[w.cell], students_of(batch)),
+            runtime=lambda w, attempt, batch=batch: attempt
+            * needs.student_minutes(MATRIX, CELLS[w.cell], students_of(batch)),
+            gpu=GPUS,
         params:
             settings=lambda w, batch=batch: settings(
                 MATRIX.training(CELLS[w.cell], StudentId.from_slug(batch[0]).kind)

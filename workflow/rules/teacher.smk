@@ -15,8 +15,9 @@ rule teacher:
         "../../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=chain_minutes,
+        mem_mb=lambda w, attempt: attempt * needs.MEGABYTES,
+        runtime=lambda w, attempt: attempt * needs.chain_minutes(MATRIX, CELLS[w.cell]),
+        gpu=GPUS,
     params:
         settings=lambda w: settings(MATRIX.teacher(CELLS[w.cell])),
         sets=set_arguments,

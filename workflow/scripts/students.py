@@ -62,7 +62,7 @@ def main() -> None:
     """Write a safetensors and an npz file for each student, told by the names in --output."""
     job = jobs.arguments(__doc__, "settings", "sets=", "readings", "output+", "checkpoints")
     inputs = prepare(job.settings["inputs"], dict(job.sets))
-    recording = Recording(job.readings, inputs.unlabelled)
+    recording = Recording(job.readings, inputs.unlabelled.to(job.settings["device"]))
     paths = [Path(path) for path in job.output if path.endswith(".safetensors")]
     ids = [StudentId.from_slug(path.name.removesuffix(".safetensors")) for path in paths]
     specifications = [specification(job.settings, student) for student in ids]

@@ -39,6 +39,7 @@ def main() -> None:
         reading_size=settings["reading_size"],
         seed=seed,
         references=references,
+        device=settings["device"],
     )
     with checkpointed(
         Path(job.checkpoints) / "teacher", [job.readings, job.reference], settings, inputs.digest
