@@ -12,6 +12,7 @@ read, and mapped into memory whatever its size:
 
 import json
 import os
+import shutil
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
@@ -309,11 +310,15 @@ def record(
     with Recorder(part, chain, notes, resumable=checkpoint is not None) as recorder:
         for reading in heard(chain, "chain", {"recorder": recorder}, checkpoint, lambda: [chain.loss]):
             recorder.append(reading)
-    if checkpoint:  # which keeps the file as well, until all results are safe
-        path.unlink(missing_ok=True)
-        os.link(part, path)
-    else:
-        part.replace(path)
+    if checkpoint:  # keeps the file as well, until all results are safe
+        copy = path.with_name(path.name + ".part")
+        copy.unlink(missing_ok=True)
+        try:
+            os.link(part, copy)
+        except OSError:  # on another disk, or on one that knows no links
+            shutil.copyfile(part, copy)
+        part = copy
+    part.replace(path)
     return Recording(path, chain.inputs)
 
 

@@ -96,7 +96,10 @@ onsuccess:
 
 
 onerror:
-    manifest.finish(RUN)
+    try:
+        manifest.finish(RUN)
+    except OSError as error:
+        print(f"{RUN} cannot be written to: {error.strerror}.")
     print(
         "Some job failed. Its log, named above, says why; what is finished stays, and the same command goes on."
     )
