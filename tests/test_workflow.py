@@ -144,7 +144,7 @@ def test_the_run_leaves_its_configuration_versions_checksums_and_timings(project
 
 def test_every_job_has_a_log_with_its_progress(project):
     log = (project / "results/tiny/logs/fcnn-MNIST5k/n200-m15-s0/teacher.log").read_text()
-    assert re.search(r"chain: all 56 steps in 0:00:\d\d", log)  # those for fine-tuning included
+    assert re.search(r"chain: steps 1 to 56 in 0:00:\d\d, loss \d", log)  # those for fine-tuning included
 
 
 def test_demonstrations_say_so_and_are_not_set_beside_published_numbers(project):

@@ -38,7 +38,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 def run(main: Callable[[], None]) -> None:
     """Run a job with its log on standard error; an error that a person can mend is one sentence, not a trace."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    log.setLevel(logging.INFO)  # ours alone: libraries tell more than anybody wants to know
     try:
         main()
     except (ValueError, RuntimeError, OSError, MemoryError) as error:
