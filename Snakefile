@@ -26,6 +26,7 @@ include: "workflow/rules/teacher.smk"
 include: "workflow/rules/students.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/reproduction.smk"
 
 
 rule all:

@@ -60,6 +60,10 @@ class Matrix:
             needed |= set(self.focus(role) if self.experiments & {3, 4} else ())
         return sorted(needed)
 
+    def chain_lengths(self) -> list[tuple[str, str, int]]:
+        """Model, data set and T of each model's chains."""
+        return [(self.focus(role)[0].model, m["dataset"], m["chain"]["steps"]) for role, m in self.models.items()]
+
     # Students
 
     def widths(self, role: str, size: str) -> tuple[float, float]:

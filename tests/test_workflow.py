@@ -77,8 +77,13 @@ def changed(project, tmp_path) -> Path:
 
 def test_all_tables_and_figures_of_the_paper_are_there(project):
     tables, figures = project / "results/tiny/tables", project / "results/tiny/figures"
-    assert len(list(tables.glob("*.md"))) == len(list(tables.glob("*.tex"))) == 16
-    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 15
+    assert len(list(tables.glob("*.tex"))) == 16
+    assert {path.stem for path in tables.glob("*.md")} == {
+        *(path.stem for path in tables.glob("*.tex")),
+        "published_vs_reproduced",
+        "claims",
+    }
+    assert len(list(figures.glob("*.pdf"))) == len(list(figures.glob("*.png"))) == 15 + 1
     assert all(path.stat().st_size > 1000 for path in figures.iterdir())
 
 
@@ -151,6 +156,15 @@ def test_demonstrations_say_so_and_are_not_set_beside_published_numbers(project)
     table = (project / "results/tiny/tables/exp1.md").read_text()
     assert "a demonstration, not to be compared with the paper's numbers" in table
     assert "(" not in table.split("|---")[1].split("\n\n")[0]
+
+
+def test_a_demonstration_reproduces_no_published_number_and_judges_no_claim(project):
+    tables = project / "results/tiny/tables"
+    assert set(pd.read_csv(tables / "published_vs_reproduced.csv")["verdict"]) == {"not produced"}
+    claims = pd.read_csv(tables / "claims.csv")
+    assert set(claims["verdict"]) == {"not measured"}
+    assert claims["reproduced"].notna().sum() >= 10  # evaluated nevertheless
+    assert claims["evidence"].str.contains("cannot judge it").any()
 
 
 def test_on_the_papers_data_published_numbers_stand_beside_ours(real_root, tmp_path):
@@ -351,7 +365,7 @@ def test_the_report_holds_every_table_and_figure(report):
     text = report.read_text()
     folder = report.parent
     results = [*folder.glob("tables/*.html"), *folder.glob("figures/*.png")]
-    assert len(results) == 16 + 15
+    assert len(results) == (16 + 2) + (15 + 1)
     assert all(str(path.relative_to(folder.parent.parent)) in text for path in results)
 
 

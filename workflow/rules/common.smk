@@ -35,7 +35,16 @@ MATRIX = Matrix(config)
 CELLS = {cell.path: cell for cell in MATRIX.cells()}
 CODE = {
     stage: code_hash(SCRIPTS / f"{stage}.py")
-    for stage in ("data", "teacher", "students", "measure", "render", "draw")
+    for stage in (
+        "data",
+        "teacher",
+        "students",
+        "measure",
+        "render",
+        "draw",
+        "compare",
+        "claims",
+    )
 }
 
 

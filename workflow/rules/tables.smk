@@ -98,7 +98,12 @@ rule all_tables:
         ],
         [f"{RUN}/tables/{kind}.csv" for kind in TIDY if MATRIX.parts(kind)],
         [
+            f"{RUN}/tables/{page}.{kind}"
+            for page in ("published_vs_reproduced", "claims")
+            for kind in ("csv", "md", "html")
+        ],
+        [
             f"{RUN}/figures/{figure}.{kind}"
-            for figure in MATRIX.figures()
+            for figure in (*MATRIX.figures(), "published_vs_reproduced")
             for kind in ("pdf", "png")
         ],

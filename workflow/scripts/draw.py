@@ -179,6 +179,44 @@ def _joint(panel: Figure, truth: np.ndarray, student: np.ndarray, title: str, co
     top.set_title(title)
 
 
+def published_vs_reproduced(paths: list[Path]) -> Figure:
+    """Every published number against ours, by table; on the diagonal they agree."""
+    numbers = pd.read_csv(paths[0])
+    titles = {
+        "exp1": "(a) experiment 1",
+        "estimators": "(b) experiment 2",
+        "test_metrics": "(c) experiment 4, test metrics",
+        "ood_auroc": "(d) experiment 4, AUROC",
+        "ndcg": "(e) experiment 4, nDCG",
+    }
+    colours = {"NLL": BLUE, "entropy MAE": ORANGE, "AUROC or nDCG": GREEN}
+    figure, axes = plt.subplots(1, len(titles), figsize=(PAGE, 2.1))
+    for axis, (table, title) in zip(axes, titles.items(), strict=True):
+        all_rows = numbers[numbers["table"] == table]
+        rows = all_rows.dropna(subset="reproduced")
+        for name, colour in colours.items():
+            ours = (
+                rows["quantity"].str.contains("mae") if name == "entropy MAE" else rows["quantity"].str.contains("nll")
+            )
+            part = rows[~rows["quantity"].str.contains("mae|nll") if name == "AUROC or nDCG" else ours]
+            spread = part["reproduced_spread"] if table not in ("ndcg",) else None
+            axis.errorbar(
+                part["published"], part["reproduced"], spread, fmt="o", ms=2, lw=0.5, color=colour, label=name
+            )
+        limits = [*all_rows["published"], *rows["reproduced"]]
+        low, high = (min(limits), max(limits)) if table in ("ood_auroc", "ndcg") else (0, max(limits))
+        margin = 0.05 * (high - low)
+        axis.plot([low, high], [low, high], color=GREY, lw=0.8, zorder=0)
+        axis.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin), xlabel="published")
+        axis.set_title(f"{title}\n{len(rows)} of {len(all_rows)} numbers")
+        axis.set_aspect("equal")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("reproduced")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
 def draw(name: str, paths: list[Path], data_seed: int) -> Figure:
     """The figure of that name."""
     kind, _, rest = name.partition("_")
@@ -188,7 +226,11 @@ def draw(name: str, paths: list[Path], data_seed: int) -> Figure:
         return robustness(paths, rest)
     if kind == "tradeoff":
         return tradeoff(paths, *rest.split("_", 1))
-    return {"comparison": comparison_gped_end2, "joint": joint_entropy}[kind](paths)
+    return {
+        "comparison": comparison_gped_end2,
+        "joint": joint_entropy,
+        "published": published_vs_reproduced,
+    }[kind](paths)
 
 
 def main() -> None:

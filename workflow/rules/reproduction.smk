@@ -1,0 +1,112 @@
+# Every published number beside ours, and every claim of the paper with a verdict.
+
+COMPARED = [
+    kind
+    for kind in ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg")
+    if MATRIX.parts(kind)
+]
+
+
+rule compare:
+    input:
+        [f"{RUN}/tables/{kind}.csv" for kind in COMPARED],
+    output:
+        f"{RUN}/tables/published_vs_reproduced.csv",
+        f"{RUN}/tables/published_vs_reproduced.md",
+        report(
+            f"{RUN}/tables/published_vs_reproduced.html",
+            caption="../report/reproduction.rst",
+            category="Reproduction",
+            labels={"shows": "published and reproduced", "for": "all numbers"},
+        ),
+    log:
+        f"{RUN}/logs/tables/published_vs_reproduced.log",
+    benchmark:
+        f"{RUN}/benchmarks/tables/published_vs_reproduced.tsv"
+    conda:
+        "../../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=settings({"steps": MATRIX.chain_lengths()}),
+        code=CODE["compare"],
+    message:
+        "Setting all published numbers beside ours"
+    shell:
+        "python -m workflow.scripts.compare --settings {params.settings:q} --numbers {input:q} --output {output:q}"
+        " > {log:q} 2>&1"
+
+
+rule claims:
+    input:
+        [
+            f"{RUN}/tables/{kind}.csv"
+            for kind in (
+                *COMPARED,
+                *(["tradeoff"] if MATRIX.parts("tradeoff") else []),
+            )
+        ],
+    output:
+        f"{RUN}/tables/claims.csv",
+        f"{RUN}/tables/claims.md",
+        report(
+            f"{RUN}/tables/claims.html",
+            caption="../report/reproduction.rst",
+            category="Reproduction",
+            labels={"shows": "claims and verdicts", "for": "all experiments"},
+        ),
+    log:
+        f"{RUN}/logs/tables/claims.log",
+    benchmark:
+        f"{RUN}/benchmarks/tables/claims.tsv"
+    conda:
+        "../../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        code=CODE["claims"],
+    message:
+        "Judging the paper's claims"
+    shell:
+        "python -m workflow.scripts.claims --numbers {input:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule draw_comparison:
+    input:
+        f"{RUN}/tables/published_vs_reproduced.csv",
+    output:
+        pdf=f"{RUN}/figures/published_vs_reproduced.pdf",
+        png=report(
+            f"{RUN}/figures/published_vs_reproduced.png",
+            caption="../report/reproduction.rst",
+            category="Reproduction",
+            labels={"shows": "published against reproduced", "for": "all numbers"},
+        ),
+    log:
+        f"{RUN}/logs/figures/published_vs_reproduced.log",
+    benchmark:
+        f"{RUN}/benchmarks/figures/published_vs_reproduced.tsv"
+    conda:
+        "../../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        data_seed=config["data_seed"],
+        code=CODE["draw"],
+    message:
+        "Drawing published against reproduced numbers"
+    shell:
+        "python -m workflow.scripts.draw --figure published_vs_reproduced --data-seed {params.data_seed}"
+        " --inputs {input:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule published_vs_reproduced:
+    input:
+        rules.compare.output,
+        rules.draw_comparison.output,
