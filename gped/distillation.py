@@ -75,9 +75,9 @@ class Learner:
         self.U = [estimator(target.estimator, len(readings.inputs), device) for target in spec.targets]
         self.values = spec.values
         self._dropout = stream(spec.seed, "dropout", device)
-        self.network = Network(
-            spec.architecture, sum(self.values), stream(spec.seed, "initialisation"), spec.dropout, self._dropout
-        ).to(device)
+        dropout = spec.dropout, self._dropout, spec.dropout_layers
+        initialisation = stream(spec.seed, "initialisation")
+        self.network = Network(spec.architecture, sum(self.values), initialisation, *dropout).to(device)
         self.regulariser = spec.pruning
         self.s = 0
         self.loss = math.nan  # of the newest update

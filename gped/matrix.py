@@ -5,9 +5,9 @@ never by the experiment that asked for it, so that experiments share theirs.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from gped.names import Cell, StudentId
 
@@ -16,6 +16,16 @@ SIZES = ("base", "large")
 TIDY = ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg", "tradeoff", "ood_extended", "accuracy", "pruning")
 """The run's tidy files."""
 ESTIMATORS = ("us", "uo")
+NOISE = 1e-3  # on the inputs D', as in Bayesian Dark Knowledge
+
+
+class Ablation(NamedTuple):
+    """One setting of something that the paper left open, and the cell and student on which it is measured."""
+
+    name: str
+    setting: str
+    cell: Cell
+    student: StudentId | None = None  # None if only the teacher is looked at
 
 
 class Matrix:
@@ -120,9 +130,62 @@ class Matrix:
         """The slugs of a cell's students, as many to a job as the configuration says, one kind to a job."""
         size = self.config["students_per_job"]
         by_kind: dict[str, list[str]] = {}
-        for student in self.students(cell):
+        for student in [*self.students(cell), *self.ablated_students(cell)]:
             by_kind.setdefault(student.kind, []).append(student.slug)
         return [tuple(slugs[at : at + size]) for slugs in by_kind.values() for at in range(0, len(slugs), size)]
+
+    # Ablations: what the paper left open, on a cell or two each. They change no cell or student of the experiments.
+
+    def ablations(self) -> list[Ablation]:
+        """Every setting that is compared."""
+        return [*self._schedules(), *self._of_the_fcnn(), *self._scalings(), *self._references()]
+
+    def _schedules(self) -> Iterator[Ablation]:
+        """Does the gap shrink with data, or with the learning-rate budget that a student gets with more data?"""
+        for role in self.masked_roles:
+            student = self.student(role, "predictive", "us")
+            for cell in self.grid(role):
+                if cell.mask == min(self.models[role]["masks"]):
+                    yield Ablation("schedule", "halving per pass over D", cell, student)
+                    yield Ablation("schedule", "halving as at the largest N", cell, replace(student, variant="budget"))
+
+    def _of_the_fcnn(self) -> Iterator[Ablation]:
+        role = "fcnn_mnist"
+        if role not in self.models:
+            return
+        plain, end2 = self.student(role, "predictive", "us"), self.student(role, "end2", "us")
+        for cell in self.full(role):
+            yield Ablation("dropout", "after every hidden layer", cell, plain)
+            yield Ablation("dropout", "after the first hidden layer only", cell, replace(plain, variant="first"))
+            yield Ablation("input noise", f"{self.models[role]['students']['input_noise']:g}", cell, plain)
+            yield Ablation("input noise", f"{NOISE:g}", cell, replace(plain, variant="noise"))
+        for cell in self.focus(role):
+            yield Ablation("EnD² temperatures", "as configured", cell, end2)
+            yield Ablation("EnD² temperatures", "all 1", cell, replace(end2, variant="cold"))
+            yield Ablation("EnD² temperatures", "prediction as in training", cell, replace(end2, variant="warm"))
+
+    def _scalings(self) -> Iterator[Ablation]:
+        if "cnn_cifar10" not in self.models:
+            return
+        words = {True: "standardised", False: "in [0, 1]"}
+        configured = self.models["cnn_cifar10"]["standardise"]
+        for cell in self.focus("cnn_cifar10"):
+            yield Ablation("pixels", words[configured], cell)
+            yield Ablation("pixels", words[not configured], replace(cell, variant="rescaled"))
+
+    def _references(self) -> Iterator[Ablation]:
+        for role in self.models:
+            for cell in self.full(role):
+                yield Ablation("reference", f"every {self.models[role]['chain']['reference_every']} steps", cell)
+
+    def ablated_cells(self) -> list[Cell]:
+        """The cells that only ablations need."""
+        return sorted({ablation.cell for ablation in self.ablations()} - set(self.cells()))
+
+    def ablated_students(self, cell: Cell) -> list[StudentId]:
+        """The students of a cell that only ablations need."""
+        wanted = {one.student for one in self.ablations() if one.cell == cell and one.student}
+        return sorted(wanted - set(self.students(cell)), key=lambda student: (student.kind, student.slug))
 
     # Settings: all that a job needs to know, and nothing that it does not depend on
 
@@ -141,7 +204,7 @@ class Matrix:
             "train_size": cell.train_size,
             "mask": cell.mask,
             "data_seed": self.config["data_seed"],
-            "standardise": self.models[cell.role]["standardise"],
+            "standardise": self.models[cell.role]["standardise"] != (cell.variant == "rescaled"),
             "ood_limit": self.config["data"]["ood_limit"],
         }
 
@@ -154,7 +217,7 @@ class Matrix:
             "device": self.config["device"],
             "inputs": self.inputs(cell),
             **chain,
-            "thinning": min(student.thinning for student in self.students(cell)),
+            "thinning": min(student.thinning for student in self.students(cell) or self.estimator_students(cell.role)),
             "further_steps": self.fine_tuning_steps(cell) if self.is_pruned(cell) else 0,
         }
 
@@ -174,6 +237,7 @@ class Matrix:
         """Settings of the students of one kind in a cell; the rest is in their slugs."""
         model = self.models[cell.role]
         students, pruning = model["students"], model["pruning"]
+        kind, _, variant = kind.partition("-")
         settings = {
             "role": cell.role,
             "seed": cell.seed,
@@ -193,7 +257,24 @@ class Matrix:
             }
         if kind == "end2":
             settings["end2"] = students["end2"]
-        return settings
+        return settings | self._variant(cell, variant)
+
+    def _variant(self, cell: Cell, variant: str) -> dict[str, Any]:
+        """What an ablation sets otherwise."""
+        students = self.models[cell.role]["students"]
+        if variant == "budget":
+            largest = replace(cell, train_size=max(self.models[cell.role]["train_sizes"]))
+            return {"halving_every": self._steps(largest, students["halving"])}
+        if variant == "first":
+            return {"dropout_layers": 1}
+        if variant == "noise":
+            return {"input_noise": NOISE}
+        if variant == "cold":
+            cold = dict.fromkeys(("temperature", "teacher_temperature", "prediction_temperature"), 1)
+            return {"end2": students["end2"] | cold}
+        if variant == "warm":
+            return {"end2": students["end2"] | {"prediction_temperature": students["end2"]["temperature"]}}
+        return {}
 
     def _steps(self, cell: Cell, duration: str) -> int:
         """A duration in steps of the chain, whether it is given as "250 steps" or "200 epochs".
@@ -244,12 +325,26 @@ class Matrix:
     def measured(self, numbers: str) -> list[dict[str, Any]]:
         """The same as plain values, with the out-of-distribution sets of each cell."""
         return [
-            {"cell": asdict(cell), "students": [student.slug for student in students], "ood": self.ood(cell)}
+            {
+                "cell": asdict(cell),
+                "students": [student.slug for student in students],
+                "ood": self.ood(cell),
+                "ablations": [
+                    (one.name, one.setting, one.student.slug if one.student else None)
+                    for one in (self.ablations() if numbers == "ablations" else ())
+                    if one.cell == cell
+                ],
+            }
             for cell, students in self.needs(numbers)
         ]
 
     def needs(self, numbers: str) -> Iterator[tuple[Cell, list[StudentId]]]:
         """The cells, and of each the students, that a file of numbers is computed from."""
+        if numbers == "ablations":
+            every = self.ablations()
+            for cell in dict.fromkeys(one.cell for one in every):
+                yield cell, list(dict.fromkeys(one.student for one in every if one.cell == cell and one.student))
+            return
         for role in self.models:
             if numbers == "exp1":
                 students = [self.student(role, "predictive", "us"), self.student(role, "entropy", "uo")]

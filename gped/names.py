@@ -12,11 +12,13 @@ class Cell:
     train_size: int
     mask: int
     seed: int
+    variant: str = ""  # what an ablation does otherwise
 
     @property
     def path(self) -> str:
         """Its folder below cells/."""
-        return f"{self.model.lower()}-{self.dataset}/n{self.train_size}-m{self.mask}-s{self.seed}"
+        variant = f"-{self.variant}" if self.variant else ""
+        return f"{self.model.lower()}-{self.dataset}/n{self.train_size}-m{self.mask}-s{self.seed}{variant}"
 
     @property
     def model(self) -> str:
@@ -39,28 +41,28 @@ class StudentId:
     k1: float
     k2: float
     strength: float | None = None  # λ, for those that are pruned
+    variant: str = ""  # what an ablation does otherwise
 
     @property
     def slug(self) -> str:
         """Its name in file names."""
         pruned = "" if self.strength is None else f"-gl{self.strength:g}"
-        return f"{self.target}-{self.estimator}-h{self.thinning}-k{self.k1:g}x{self.k2:g}{pruned}"
+        variant = f"-{self.variant}" if self.variant else ""
+        return f"{self.target}-{self.estimator}-h{self.thinning}-k{self.k1:g}x{self.k2:g}{pruned}{variant}"
 
     @classmethod
     def from_slug(cls, slug: str) -> "StudentId":
         """The student of that name."""
-        target, estimator, thinning, widths, *pruned = slug.split("-", 4)
+        target, estimator, thinning, widths, *rest = slug.split("-", 4)
         k1, k2 = widths[1:].split("x")
-        strength = float(pruned[0][2:]) if pruned else None
-        return cls(target, estimator, int(thinning[1:]), float(k1), float(k2), strength)
+        last = rest[0] if rest else ""
+        strength, variant = (float(last[2:]), "") if last.startswith("gl") else (None, last)
+        return cls(target, estimator, int(thinning[1:]), float(k1), float(k2), strength, variant)
 
     @property
     def kind(self) -> str:
         """Students of one kind are trained with the same settings."""
-        return (
-            "pruned"
-            if self.strength is not None
-            else "plain"
-            if self.target in ("predictive", "entropy")
-            else self.target
-        )
+        if self.strength is not None:
+            return "pruned"
+        kind = "plain" if self.target in ("predictive", "entropy") else self.target
+        return f"{kind}-{self.variant}" if self.variant else kind

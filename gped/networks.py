@@ -1,5 +1,6 @@
 """Networks built from an architecture, with their initialisation and dropout from generators passed in."""
 
+import itertools
 from dataclasses import replace
 
 import torch
@@ -38,6 +39,7 @@ class Network(nn.Sequential):
         generator: Source of the initial parameters (torch's default initialisation).
         dropout: Rate after every hidden layer; 0 for none.
         dropout_generator: Source of the dropped units, needed where dropout is not 0.
+        dropout_layers: Only after so many of the first hidden layers; None for all.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Network(nn.Sequential):
         generator: torch.Generator,
         dropout: float = 0.0,
         dropout_generator: torch.Generator | None = None,
+        dropout_layers: int | None = None,
     ) -> None:
         if outputs < 1:
             raise ValueError(f"a network with {outputs} outputs says nothing: at least 1 is needed.")
@@ -55,8 +58,11 @@ class Network(nn.Sequential):
         if dropout and dropout_generator is None:
             raise ValueError(f"dropout is {dropout} but there is no dropout_generator to draw it from.")
 
+        hidden = itertools.count()
+
         def after_hidden() -> list[nn.Module]:
-            if not dropout or dropout_generator is None:
+            dropped = dropout_layers is None or next(hidden) < dropout_layers
+            if not dropout or dropout_generator is None or not dropped:
                 return [nn.ReLU()]
             return [nn.ReLU(), Dropout(dropout, dropout_generator)]
 
@@ -84,6 +90,7 @@ class Network(nn.Sequential):
         self.outputs = outputs
         self.dropout = dropout
         self.dropout_generator = dropout_generator
+        self.dropout_layers = dropout_layers
         for layer in self.weighted:
             if isinstance(layer, nn.Conv2d):  # convolutions are fastest on channels-last memory
                 layer.weight.data = layer.weight.data.contiguous(memory_format=torch.channels_last)
@@ -96,7 +103,8 @@ class Network(nn.Sequential):
     def resized(self, channels: tuple[int, ...], hidden: tuple[int, ...]) -> "Network":
         """A network with other widths, the same dropout, and parameters of no meaning yet."""
         architecture = replace(self.architecture, channels=channels, hidden=hidden)
-        network = Network(architecture, self.outputs, torch.Generator(), self.dropout, self.dropout_generator)
+        dropout = self.dropout, self.dropout_generator, self.dropout_layers
+        network = Network(architecture, self.outputs, torch.Generator(), *dropout)
         first = next(self.parameters())
         return network.to(device=first.device, dtype=first.dtype)
 

@@ -50,6 +50,7 @@ class StudentSpec:
         halving_every: Steps of the chain, counted from the end of the burn-in, after which the learning rate is halved,
             again and again; None for never.
         dropout: Rate after every hidden layer while training.
+        dropout_layers: Only after so many of the first hidden layers; None for all.
         input_noise: Standard deviation of the noise on the inputs D' in pixel units, drawn anew at every update. The
             teacher's reading is of the clean input, because all students share it.
         pruning: Regularise, prune and fine-tune; None for none of it.
@@ -64,6 +65,7 @@ class StudentSpec:
     learning_rate: float = 1e-3
     halving_every: int | None = None
     dropout: float = 0.0
+    dropout_layers: int | None = None
     input_noise: float = 0.0
     pruning: GroupLasso | None = None
     seed: int = 0
@@ -74,6 +76,8 @@ class StudentSpec:
             object.__setattr__(self, name, whole(f"{name} of a student", getattr(self, name), least))
         if self.halving_every is not None:
             object.__setattr__(self, "halving_every", whole("halving_every", self.halving_every, 1))
+        if self.dropout_layers is not None:
+            object.__setattr__(self, "dropout_layers", whole("dropout_layers", self.dropout_layers, 0))
         object.__setattr__(self, "learning_rate", real("learning_rate", self.learning_rate, above=True))
         object.__setattr__(self, "input_noise", real("input_noise", self.input_noise))
         object.__setattr__(self, "dropout", share("dropout", self.dropout))

@@ -64,7 +64,9 @@ def test_batches_partition_the_students_and_keep_kinds_apart(size):
     matrix = Matrix(configuration("paper") | {"students_per_job": size})
     for cell in matrix.cells():
         batches = matrix.batches(cell)
-        assert Counter(slug for batch in batches for slug in batch) == Counter(s.slug for s in matrix.students(cell))
+        assert Counter(slug for batch in batches for slug in batch) == Counter(
+            s.slug for s in [*matrix.students(cell), *matrix.ablated_students(cell)]
+        )
         assert all(len(batch) <= size for batch in batches)
         assert all(len({StudentId.from_slug(slug).kind for slug in batch}) == 1 for batch in batches)
 
@@ -145,3 +147,46 @@ def test_a_table_needs_only_its_own_cells_and_students():
     assert not any("k1x1" in slug for slug in slugs)
     for part in (part for kind in ("tradeoff", "pruning") for part in matrix.parts(kind)):
         assert len(list(matrix.needs(part))) == 1
+
+
+def test_ablations_add_to_the_experiments_and_change_nothing_of_them():
+    matrix = of_experiments(1, 2, 3, 4)
+    cells = set(matrix.cells())
+    assert [cell.path for cell in matrix.ablated_cells()] == ["cnn-CIFAR10/n20000-m0-s0-rescaled"]
+    for ablation in matrix.ablations():
+        if ablation.student and ablation.cell in cells:
+            assert (ablation.student in matrix.students(ablation.cell)) == (not ablation.student.variant)
+            assert StudentId.from_slug(ablation.student.slug) == ablation.student
+    counts = Counter(ablation.name for ablation in matrix.ablations())
+    assert counts == {
+        "schedule": 2 * 4 * 2,
+        "dropout": 2,
+        "input noise": 2,
+        "EnD² temperatures": 3,
+        "pixels": 2,
+        "reference": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        ("plain-budget", {"halving_every": 120_000}),
+        ("plain-first", {"dropout_layers": 1}),
+        ("plain-noise", {"input_noise": 1e-3}),
+    ],
+)
+def test_a_variant_differs_in_what_it_is_named_after_and_in_nothing_else(kind, changed):
+    matrix = of_experiments(1, 2, 3, 4)
+    cell = next(cell for cell in matrix.grid("fcnn_mnist") if cell.train_size == 10_000 and not cell.mask)
+    plain, variant = matrix.training(cell, "plain"), matrix.training(cell, kind)
+    assert variant == plain | changed
+    assert plain["halving_every"] == 20_000
+
+
+def test_the_other_scaling_of_pixels_is_the_only_difference_of_its_chain():
+    matrix = of_experiments(1, 2, 3, 4)
+    (cell,), (focus,) = matrix.ablated_cells(), matrix.focus("cnn_cifar10")
+    ours, theirs = matrix.teacher(cell), matrix.teacher(focus)
+    assert ours["inputs"] == theirs["inputs"] | {"standardise": False}
+    assert {key for key in ours if ours[key] != theirs[key]} == {"inputs", "further_steps"}

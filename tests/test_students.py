@@ -297,3 +297,14 @@ def test_pixels_of_the_wrong_scale_are_refused(make_chain):
         student.predict(torch.full((1, 1, 8, 8), 255.0))
     with pytest.raises(ValueError, match="convert them to bytes"):
         student.predict(torch.full((1, 1, 8, 8), 255))
+
+
+def test_dropout_can_be_limited_to_the_first_hidden_layers():
+    for architecture, layers in ((TINY_DENSE, 2), (TINY_CONV, 3)):
+        for limit in (None, 0, 1):
+            network = gped.Network(architecture, 3, gped.stream(0, "φ"), 0.5, gped.stream(0, "dropout"), limit)
+            kinds = [type(layer).__name__ for layer in network]
+            assert kinds.count("Dropout") == (layers if limit is None else limit)
+            if limit == 1:
+                assert kinds.index("Dropout") == kinds.index("ReLU") + 1
+            assert network.resized(architecture.channels, architecture.hidden).dropout_layers == limit

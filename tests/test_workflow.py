@@ -167,6 +167,20 @@ def test_a_demonstration_reproduces_no_published_number_and_judges_no_claim(proj
     assert claims["evidence"].str.contains("cannot judge it").any()
 
 
+def test_ablations_train_only_what_the_experiments_have_not(changed):
+    jobs = planned(changed, "ablations")
+    assert jobs["teacher"] == 1  # with the other scaling of pixels
+    result = tiny(changed, "ablations")
+    assert result.returncode == 0, result.stdout[-3000:]
+    rows = pd.read_csv(changed / "results/tiny/tables/ablations.csv")
+    nll = rows[rows["quantity"] == "student_nll"].groupby(["ablation", "setting"])["value"].mean()
+    assert nll["dropout"].nunique() == nll["input noise"].nunique() == 2
+    assert nll["EnD² temperatures"].nunique() == 3
+    assert rows[rows["ablation"] == "pixels"]["value"].nunique() == 2
+    assert (rows[rows["quantity"].str.startswith("monte_carlo")]["value"] > 0).all()
+    assert "halving as at the largest N" in (changed / "results/tiny/tables/ablations.md").read_text()
+
+
 def test_on_the_papers_data_published_numbers_stand_beside_ours(real_root, tmp_path):
     folder = copy_of_the_project(tmp_path)
     config = yaml.safe_load((ROOT / "tests/tiny.yaml").read_text()) | {"run": "real", "experiments": [1]}

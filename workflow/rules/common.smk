@@ -32,7 +32,7 @@ except ConfigurationError as error:
 
 RUN = f"results/{config['run']}"
 MATRIX = Matrix(config)
-CELLS = {cell.path: cell for cell in MATRIX.cells()}
+CELLS = {cell.path: cell for cell in [*MATRIX.cells(), *MATRIX.ablated_cells()]}
 CODE = {
     stage: code_hash(SCRIPTS / f"{stage}.py")
     for stage in (
@@ -44,6 +44,7 @@ CODE = {
         "draw",
         "compare",
         "claims",
+        "ablations",
     )
 }
 

@@ -110,3 +110,33 @@ rule published_vs_reproduced:
     input:
         rules.compare.output,
         rules.draw_comparison.output,
+
+
+rule render_ablations:
+    input:
+        f"{RUN}/tables/ablations.csv",
+    output:
+        f"{RUN}/tables/ablations.md",
+        f"{RUN}/tables/ablations.html",
+    log:
+        f"{RUN}/logs/tables/ablations.render.log",
+    benchmark:
+        f"{RUN}/benchmarks/tables/ablations.render.tsv"
+    conda:
+        "../../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        code=CODE["ablations"],
+    message:
+        "Rendering what the paper left open"
+    shell:
+        "python -m workflow.scripts.ablations --numbers {input:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule ablations:
+    input:
+        f"{RUN}/tables/ablations.csv",
+        rules.render_ablations.output,

@@ -11,7 +11,9 @@ rule measure:
     benchmark:
         f"{RUN}/benchmarks/tables/{{table}}.tsv"
     wildcard_constraints:
-        table="|".join(part for kind in TIDY for part in MATRIX.parts(kind)),
+        table="|".join(
+            ["ablations", *(part for kind in TIDY for part in MATRIX.parts(kind))]
+        ),
     conda:
         "../../envs/environment.yaml"
     threads: 1

@@ -1,7 +1,7 @@
 """Compute the numbers of one table or figure from references and predictions: tidy rows, seeds as mean and spread."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,11 @@ METHODS = {"gped": "joint", "end2": "end2"}
 class Results:
     """What one cell and some of its students have to say."""
 
-    def __init__(self, root: Path, cell: Cell, slugs: list[str], ood_sets: list[str]) -> None:
+    def __init__(
+        self, root: Path, cell: Cell, slugs: list[str], ood_sets: list[str], ablations: Sequence[list[str]] = ()
+    ) -> None:
         self.cell = cell
+        self.ablations = ablations
         self.ood_sets = ood_sets
         self.folder = root / "cells" / cell.path
         self.labels = ImageSet.load(root / "data" / f"{cell.dataset}-test.npz").labels
@@ -61,12 +64,18 @@ class Results:
 
     def downstream(self, method: str, name: str) -> tuple[np.ndarray, Uncertainty]:
         """Probabilities and uncertainties of the GPED or EnD² student on a set."""
-        said = self.predictions(target=METHODS[method])
-        if method == "end2":
+        (student,) = (student for student in self.students if student.target == METHODS[method])
+        return self.downstream_of(student, name)
+
+    def downstream_of(self, student: StudentId, name: str) -> tuple[np.ndarray, Uncertainty | None]:
+        """Probabilities of a student on a set, and its uncertainties if it has learnt them."""
+        said = jobs.load_arrays(self.students[student])
+        if student.target == "end2":
             alpha = said[f"{name}/log_predictive"].astype(np.float64)
             return alpha / alpha.sum(1, keepdims=True), decompose_dirichlet(alpha)
         p = said[f"{name}/predictive"].astype(np.float64)
-        return p / p.sum(1, keepdims=True), decompose(p, said[f"{name}/entropy"])
+        learnt = f"{name}/entropy" in said
+        return p / p.sum(1, keepdims=True), decompose(p, said[f"{name}/entropy"]) if learnt else None
 
 
 def exp1(results: Results, table: str) -> Iterator[Row]:
@@ -217,6 +226,25 @@ def pruning(results: Results, table: str) -> Iterator[Row]:
         }
 
 
+def ablations(results: Results, table: str) -> Iterator[Row]:
+    """What the paper left open: one row for each setting and quantity."""
+    for name, setting, slug in results.ablations:
+        measured = {"teacher_nll": results.teacher_nll}
+        if name == "reference":
+            errors = {what: results.reference[f"test/{what}_error"] for what in ("predictive", "entropy")}
+            measured |= {f"monte_carlo_error_{what}": float(np.mean(error)) for what, error in errors.items()}
+        if slug:
+            student = StudentId.from_slug(slug)
+            p, uncertainty = results.downstream_of(student, "test")
+            measured["student_nll"] = metrics.nll(p, results.labels)
+            measured["nll_gap"] = measured["student_nll"] - measured["teacher_nll"]
+            if uncertainty:
+                measured["entropy_mae"] = metrics.entropy_mae(uncertainty.data, results.reference["test/entropy"])
+        for quantity, value in measured.items():
+            key = {"train_size": results.cell.train_size, "masking_rate": results.cell.masking_rate}
+            yield {"ablation": name, **_model(results), **key, "setting": setting, "quantity": quantity, "value": value}
+
+
 def _model(results: Results) -> Row:
     return {"model": results.cell.model, "dataset": results.cell.dataset}
 
@@ -236,8 +264,12 @@ TABLES: dict[str, Callable[[Results, str], Iterator[Row]]] = {
     "accuracy": accuracy,
     "tradeoff": tradeoff,
     "pruning": pruning,
+    "ablations": ablations,
 }
 KEYS = {
+    "ablation",
+    "setting",
+    "quantity",
     "model",
     "dataset",
     "ood_dataset",
@@ -296,7 +328,7 @@ def with_frontier(frame: pd.DataFrame) -> pd.DataFrame:
 def measure(root: Path, table: str, needs: list[Row]) -> pd.DataFrame:
     """All rows of a table."""
     compute = TABLES[next(kind for kind in sorted(TABLES, key=len, reverse=True) if table.startswith(kind))]
-    every = [Results(root, Cell(**need["cell"]), need["students"], need["ood"]) for need in needs]
+    every = [Results(root, Cell(**need["cell"]), need["students"], need["ood"], need["ablations"]) for need in needs]
     rows = [row for results in every for row in compute(results, table)]
     frame = over_seeds(rows, len({results.cell.seed for results in every}))
     return with_frontier(frame) if compute is tradeoff else frame

@@ -27,7 +27,7 @@ def specification(settings: dict[str, Any], student: StudentId) -> StudentSpec:
     options = {
         key: settings[key] for key in ("steps", "learning_rate", "halving_every", "dropout", "input_noise", "seed")
     }
-    options["thinning"] = student.thinning
+    options |= {"thinning": student.thinning, "dropout_layers": settings.get("dropout_layers")}
     if student.strength is not None:
         options["pruning"] = GroupLasso(student.strength, **settings["pruning"])
     if student.target == "joint":
