@@ -92,8 +92,8 @@ class Network(nn.Sequential):
         self.dropout_generator = dropout_generator
         self.dropout_layers = dropout_layers
         for layer in self.weighted:
-            if isinstance(layer, nn.Conv2d):  # convolutions are fastest on channels-last memory
-                layer.weight.data = layer.weight.data.contiguous(memory_format=torch.channels_last)
+            if isinstance(layer, nn.Conv2d):
+                layer.weight.data = _channels_last(layer.weight.data)
 
     @property
     def weighted(self) -> list[nn.Conv2d | nn.Linear]:
@@ -132,3 +132,13 @@ class Network(nn.Sequential):
         for layer, original in zip(network.weighted, self.weighted, strict=True):
             layer.load_state_dict(original.state_dict())
         return network.eval()
+
+
+def _channels_last(weight: Tensor) -> Tensor:
+    """The same filters in the memory order in which convolutions are fastest.
+
+    With one input channel torch's own conversion leaves the strides ambiguous, and the convolution then takes the slow
+    way: twice as slow for the MNIST network.
+    """
+    out, depth, height, width = weight.shape
+    return weight.new_empty(out, height, width, depth).permute(0, 3, 1, 2).copy_(weight)

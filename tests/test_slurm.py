@@ -64,7 +64,8 @@ def wait(process: subprocess.Popen[str], folder: Path) -> None:
 
 def test_a_job_cancelled_on_slurm_resumes_and_the_table_is_that_of_a_local_run(slurm, by_hand, tmp_path):
     folder = copy_of_the_project(tmp_path)
-    process = submit(folder, "slurm", slurm, TABLE, "--slurm-init-seconds-before-status-checks", "2")
+    quick = ["--slurm-init-seconds-before-status-checks", "2", "--config", "students_per_job=4"]
+    process = submit(folder, "slurm", slurm, TABLE, *quick)
     while not list(folder.glob(f"{TEACHER}/*/step-*")):
         assert process.poll() is None, (folder / "run.log").read_text()[-3000:]
         time.sleep(0.1)

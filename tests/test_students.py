@@ -308,3 +308,11 @@ def test_dropout_can_be_limited_to_the_first_hidden_layers():
             if limit == 1:
                 assert kinds.index("Dropout") == kinds.index("ReLU") + 1
             assert network.resized(architecture.channels, architecture.hidden).dropout_layers == limit
+
+
+def test_filters_are_laid_out_channels_last_even_with_one_channel_and_stay_so():
+    network = gped.Network(TINY_CONV, 3, gped.stream(0, "φ"))
+    resumed = network.restored(network.state())
+    for layer in (network.weighted[0], resumed.weighted[0], network.snapshot().weighted[0]):
+        assert layer.weight.shape == (4, 1, 3, 3) and layer.weight.stride() == (9, 1, 3, 1)
+        assert torch.equal(layer.weight, network.weighted[0].weight)
