@@ -8,18 +8,22 @@ with its quartiles, so that a busy machine slows all of them alike. Ratios are w
 
 import argparse
 import time
+import warnings
 from collections.abc import Callable
 from math import sqrt
 from pathlib import Path
 
 import pandas as pd
-import posteriors
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 import gped
 from gped.architectures import BY_ROLE
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # about defaults of its own classes
+    import posteriors
 
 INPUTS, BATCH, PRIOR, STEP_SIZE = 6000, 100, 10.0, 4e-6
 Step = Callable[[], object]

@@ -1,0 +1,63 @@
+"""All benchmarks: python benchmarks [--rounds 15] [--output benchmarks/results]
+
+Prints tables, and writes them as CSV with one picture. Takes some minutes; see README.md beside this for what it shows.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib as mpl
+import overhead
+import pandas as pd
+import sharing
+import steps
+import torch
+from matplotlib import pyplot as plt
+
+from gped.architectures import BY_ROLE
+
+
+def picture(one_step: pd.DataFrame, shared: pd.DataFrame, path: Path) -> None:
+    """Time of a step for each network, and what sharing a chain saves."""
+    mpl.use("agg")
+    figure, axes = plt.subplots(1, 4, figsize=(11, 2.8), layout="constrained")
+    for axis, role in zip(axes, BY_ROLE, strict=False):
+        rows = one_step[one_step["network"] == role]
+        errors = [rows["ms"] - rows["lower"], rows["upper"] - rows["ms"]]
+        colours = ["#0072B2" if name == "ours" else "#999999" for name in rows["step"]]
+        axis.barh(rows["step"], rows["ms"], xerr=errors, color=colours)
+        axis.invert_yaxis()
+        axis.set(title=role, xlabel="CPU ms of a step")
+        if axis is not axes[0]:
+            axis.set_yticklabels([])
+    for thinning, rows in shared.groupby("H"):
+        axes[-1].plot(rows["students"], rows["own chains over one"], "o-", label=f"H = {thinning}")
+    axes[-1].set(title="N students of one chain", xlabel="N", ylabel="times faster than own chains")
+    axes[-1].legend()
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    few = max(2, arguments.rounds // 5)
+    tables = {
+        "steps": steps.summary(pd.concat([steps.measure(role, arguments.rounds) for role in BY_ROLE])),
+        "shared": sharing.shared(few),
+        "recorded": sharing.recorded(few),
+        "growth": sharing.growth(),
+        "startup": overhead.startup(),
+    }
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        print(f"\n{name}\n{table.to_string(index=False, float_format='%.2f')}")
+        table.to_csv(arguments.output / f"{name}.csv", index=False, float_format="%.4g")
+    picture(tables["steps"], tables["shared"], arguments.output / "benchmark.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""How many core-hours a preset takes on this machine, from a few seconds of measurement.
+
+python benchmarks/estimate.py workflow/presets/reduced.yaml [more files, laid over each other]
+"""
+
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+import yaml
+
+import gped
+from gped.architectures import BY_ROLE, Architecture
+from gped.matrix import Matrix
+from gped.readings import Reading, ReadingsInfo
+
+ROOT = Path(__file__).parent.parent
+TEST, OOD = 10_000, 5000  # images of a real test set, and of an out-of-distribution set
+
+
+def configuration(files: list[Path]) -> dict[str, Any]:
+    """The default configuration with others laid over it, as Snakemake does it."""
+
+    def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+        mixed = {
+            k: merge(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
+            for k, v in over.items()
+        }
+        return base | mixed
+
+    config: dict[str, Any] = {}
+    for file in (ROOT / "config.yaml", *files):
+        config = merge(config, yaml.safe_load(file.read_text()))
+    return config
+
+
+def _seconds(work: Any, least: float = 0.3) -> float:
+    """CPU time of one call, as the best of a few."""
+    work()
+    best = float("inf")
+    until = time.process_time() + least
+    while time.process_time() < until:
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+class _Random:
+    """Readings of random images, to learn from."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        self.info = ReadingsInfo(1000, 10, 100, 1, 0, 10**9, 10**9)
+        self.available = self.info.due
+        self.inputs = gped.Inputs(torch.randint(0, 256, (1000, *architecture.input_shape), dtype=torch.uint8))
+
+
+@cache
+def update_seconds(architecture: Architecture) -> float:
+    """One update of a student."""
+    readings = _Random(architecture)
+    spec = gped.StudentSpec(architecture, (gped.Target(gped.predictive, "uo"),), 10, steps=10**9, thinning=1)
+    learner = gped.Learner(spec, readings)  # type: ignore[arg-type]
+    indices, log_p = torch.arange(100), torch.log_softmax(torch.randn(100, 10), 1)
+    x = readings.inputs[indices]
+    return _seconds(lambda: learner.update(Reading(1, indices, log_p), x))
+
+
+@cache
+def chain_seconds(role: str) -> tuple[float, float]:
+    """One step of a chain, and one forward pass of 1,000 inputs."""
+    readings = _Random(BY_ROLE[role])
+    labels = torch.randint(0, 10, (1000,))
+    network = gped.Network(BY_ROLE[role], 10, gped.stream(0, "θ"))
+    images = readings.inputs
+    chain = gped.Chain(network, images, labels, images, gped.SGLD(4e-6), steps=10**9, burn_in=10**9 - 1, thinning=1)
+    reference = gped.Reference(images)
+    reference.start(0, 10**9, torch.device("cpu"))
+    return _seconds(chain.step), _seconds(lambda: reference.update(chain.network))
+
+
+def estimate(matrix: Matrix) -> pd.DataFrame:
+    """Core-hours by model and stage."""
+    rows = []
+    for role in matrix.models:
+        step, thousand = chain_seconds(role)
+        chains = students = 0.0
+        cells = [cell for cell in matrix.cells() if cell.role == role]
+        for cell in cells:
+            settings = matrix.teacher(cell)
+            steps, after = settings["steps"], settings["steps"] - settings["burn_in"]
+            chains += step * (steps + settings["further_steps"])
+            chains += thousand * after * TEST / 1000 / settings["reference_every"]
+            variants = 2 if cell.mask else 1
+            chains += thousand * after * len(matrix.ood(cell)) * variants * OOD / 1000 / settings["ood_every"]
+            for student in matrix.students(cell):
+                listens = after + (settings["further_steps"] if student.strength is not None else 0)
+                students += update_seconds(BY_ROLE[role].scaled(student.k1, student.k2)) * listens / student.thinning
+        count = sum(len(matrix.students(cell)) for cell in cells)
+        rows.append(
+            {
+                "model": role,
+                "chains": len(cells),
+                "students": count,
+                "chain hours": chains / 3600,
+                "student hours": students / 3600,
+            }
+        )
+    table = pd.DataFrame(rows)
+    return pd.concat([table, pd.DataFrame([{"model": "all"} | table.drop(columns="model").sum().to_dict()])])
+
+
+def main() -> None:
+    """Print the estimate for the files named on the command line."""
+    torch.set_num_threads(1)
+    matrix = Matrix(configuration([Path(argument) for argument in sys.argv[1:]]))
+    table = estimate(matrix)
+    hours = table.iloc[-1][["chain hours", "student hours"]].sum()
+    print(table.to_string(index=False, float_format="%.1f"))
+    print(f"\nThe run {matrix.config['run']!r} takes about {hours:.1f} core-hours on this machine.")
+
+
+if __name__ == "__main__":
+    main()

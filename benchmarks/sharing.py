@@ -1,0 +1,121 @@
+"""What it saves that students share a chain, and what recording, replaying and saving cost."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+import gped
+from gped.architectures import FCNN_MNIST
+
+STEPS, BURN_IN = 300, 100
+STUDENTS = (1, 4, 16, 36)
+
+
+def make_chain(steps: int = STEPS, thinning: int = 10, unlabelled: int = 6000) -> gped.Chain:
+    """The FCNN on random digits, with a reference of 10,000 images every 100 steps."""
+    generator = gped.stream(0, "benchmark")
+    images = torch.randint(0, 256, (max(6000, unlabelled), 1, 28, 28), dtype=torch.uint8, generator=generator)
+    labels = torch.randint(0, 10, (6000,), generator=generator)
+    test = torch.randint(0, 256, (10_000, 1, 28, 28), dtype=torch.uint8, generator=generator)
+    return gped.Chain(
+        gped.Network(FCNN_MNIST, 10, gped.stream(0, "θ")),
+        images[:6000],
+        labels,
+        images[:unlabelled],
+        gped.SGLD(4e-6),
+        steps=steps,
+        burn_in=min(BURN_IN, steps // 3),
+        thinning=thinning,
+        references={"test": gped.Reference(test, 100)},
+    )
+
+
+def base_students(count: int, thinning: int, steps: int = STEPS, estimator: str = "uo") -> list[gped.StudentSpec]:
+    """Students of the teacher's size that learn its predictive distribution."""
+    targets = (gped.Target(gped.predictive, estimator),)
+    common = {"classes": 10, "steps": steps, "thinning": thinning, "dropout": 0.5}
+    return [gped.StudentSpec(FCNN_MNIST, targets, seed=seed, **common) for seed in range(count)]
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU time of some work."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def shared(rounds: int) -> pd.DataFrame:
+    """A run with N students from one chain, against N runs with a chain and a student each."""
+    rows = []
+    for thinning in (10, 100):
+        times = {count: [] for count in STUDENTS}
+        for _ in range(rounds):
+            for count in STUDENTS:
+                students = base_students(count, thinning)
+                times[count].append(cpu_seconds(lambda s=students, h=thinning: gped.distill(make_chain(thinning=h), s)))
+        alone = pd.Series(times[1]).median()
+        for count, measured in times.items():
+            seconds = pd.Series(measured).median()
+            rows.append(
+                {"H": thinning, "students": count, "seconds": seconds, "own chains over one": count * alone / seconds}
+            )
+    return pd.DataFrame(rows)
+
+
+def recorded(rounds: int) -> pd.DataFrame:
+    """A chain alone, recorded, with checkpoints; and students from a recording against students of a live chain."""
+    times: dict[str, list[float]] = {}
+    students = base_students(4, 10)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "readings"
+
+        def with_checkpoints() -> None:
+            with gped.Checkpoint(folder, "benchmark") as checkpoint:
+                gped.record(make_chain(), path, checkpoint=checkpoint)
+                checkpoint.remove()
+
+        contenders = {
+            "chain": lambda: list(make_chain()),
+            "chain, recorded": lambda: gped.record(make_chain(), path),
+            "chain, recorded, with checkpoints": with_checkpoints,
+            "4 students, live": lambda: gped.distill(make_chain(), students),
+            "4 students, replayed": lambda: gped.distill(gped.Recording(path, make_chain().inputs), students),
+        }
+        for _ in range(rounds):
+            for name, work in contenders.items():
+                times.setdefault(name, []).append(cpu_seconds(work))
+    medians = {name: pd.Series(values).median() for name, values in times.items()}
+    return pd.DataFrame(
+        [{"run": name, "seconds": value, "over the chain": value / medians["chain"]} for name, value in medians.items()]
+    )
+
+
+def growth() -> pd.DataFrame:
+    """CPU seconds and megabytes of tables as one thing after another doubles."""
+    rows = []
+
+    def row(what: str, value: int, steps: int = STEPS, unlabelled: int = 6000, students: int = 1) -> None:
+        chain = make_chain(steps, 10, unlabelled)
+        learners = [gped.Learner(spec, chain) for spec in base_students(students, 10, steps)]
+
+        def run() -> None:
+            for reading in chain:
+                for learner in learners:
+                    if learner.listens_at(reading.step):
+                        learner.update(reading, chain.inputs[reading.indices])
+
+        seconds = cpu_seconds(run)
+        tables = sum(U.means.nbytes + U.counts.nbytes for learner in learners for U in learner.U)
+        rows.append({"grows": what, "to": value, "seconds": seconds, "table of U_o in MB": tables / 1e6})
+
+    for steps in (300, 600, 1200):
+        row("T", steps, steps=steps)
+    for unlabelled in (6000, 12_000, 24_000):
+        row("inputs in D'", unlabelled, unlabelled=unlabelled)
+    for students in (1, 2, 4, 8):
+        row("students", students, students=students)
+    return pd.DataFrame(rows)
