@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from gped.checkpoint import State
 from gped.checks import whole
 from gped.inputs import Inputs
-from gped.randomness import stream
+from gped.native import NativeGenerator
+from gped.randomness import Generator, stream
 from gped.readings import Reading, ReadingsInfo
 from gped.reference import Reference
 from gped.sgld import SGLD
@@ -50,6 +51,7 @@ class Chain:
         seed: Of all the chain's streams.
         log_likelihood: From outputs and targets to one number for each input; the categorical one by default.
         references: Inputs whose posterior expectations are wanted, by name.
+        noise: Where the sampler's noise comes from: "torch", or "native" for a compiled kernel that is faster on a CPU.
         device: Where to compute.
         threads: Cores to use.
     """
@@ -71,6 +73,7 @@ class Chain:
         seed: int = 0,
         log_likelihood: LogLikelihood = categorical,
         references: Mapping[str, Reference] | None = None,
+        noise: str = "torch",
         device: torch.device | str = "cpu",
         threads: int = 1,
     ) -> None:
@@ -121,7 +124,7 @@ class Chain:
 
         self.t = 0
         self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"))
-        self._noise = stream(seed, "noise", device)
+        self._noise = _noise(noise, seed, device)
         self._reading_indices = stream(seed, "order of D'")
         self.loss = math.nan  # of the newest step: mean negative log-likelihood of its minibatch
         self._loss_bound = 0.0  # until the first loss sets it
@@ -203,7 +206,7 @@ class Chain:
         self._loss_bound = state["loss_bound"]
 
     @property
-    def _generators(self) -> list[torch.Generator]:
+    def _generators(self) -> list[Generator]:
         return [self._order.generator, self._noise, self._reading_indices]
 
     def _check(self, loss: float) -> None:
@@ -233,6 +236,12 @@ class Chain:
                 f"labels go from {least} to {greatest}, but the network has {classes} outputs: labels must be 0 to "
                 f"{classes - 1}."
             )
+
+
+def _noise(source: str, seed: int, device: torch.device) -> Generator:
+    if source not in ("torch", "native"):
+        raise ValueError(f"noise is {source!r}: it must be 'torch' or 'native'.")
+    return stream(seed, "noise", device) if source == "torch" else NativeGenerator(f"{seed}/noise")
 
 
 def _flat(parameters: list[nn.Parameter]) -> tuple[Tensor, list[Tensor]]:

@@ -18,6 +18,8 @@ def code_hash(script: Path) -> str:
         waiting += sorted(_imported(_what_runs(path)))
     for path in sorted(seen):
         digest.update(path.name.encode() + ast.dump(_what_runs(path)).encode())
+        if path.with_suffix(".c").is_file():  # what a module compiles is its code, too
+            digest.update(path.with_suffix(".c").read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gped.checkpoint import State
 from gped.checks import real
+from gped.randomness import Generator, normal_
 
 StepSize = Callable[[int], float]
 
@@ -50,7 +51,7 @@ class SGLD:
         self.prior_precision = real("the prior precision", prior_precision)
         self._noise = torch.empty(0)
 
-    def update(self, theta: Tensor, gradient: Tensor, t: int, generator: torch.Generator) -> None:
+    def update(self, theta: Tensor, gradient: Tensor, t: int, generator: Generator) -> None:
         """Move θ in place.
 
         Args:
@@ -65,7 +66,7 @@ class SGLD:
         # The prior's gradient −τθ is a decay of θ: it needs no place in the loss.
         theta.mul_(1 - eta / 2 * self.prior_precision)
         theta.add_(gradient, alpha=eta / 2)
-        theta.add_(self._noise.normal_(generator=generator), alpha=sqrt(eta))
+        theta.add_(normal_(self._noise, generator), alpha=sqrt(eta))
 
     def state(self) -> State:
         """What a step leaves behind for the next, besides θ: nothing."""

@@ -153,11 +153,16 @@ def test_a_job_that_outlives_its_snakemake_is_waited_for_and_not_done_twice(proj
     wait_for_checkpoint(project, "teacher")
     os.kill(process.pid, signal.SIGKILL)  # Snakemake alone
     process.wait()
-    left = job(project, "teacher")
+    left, log = job(project, "teacher"), project / LOGS / "teacher.log"
+    os.kill(left, signal.SIGSTOP)  # it must not be done before the next run meets it
     finish(project, "--unlock")
-    finish(project)
-    log = (project / LOGS / "teacher.log").read_text()
-    assert f"process {left} on" in log and "the other process has finished" in log
+    process = snakemake(project)
+    while "waiting for it to end" not in log.read_text():
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.kill(left, signal.SIGCONT)
+    assert process.wait(600) == 0
+    assert f"process {left} on" in log.read_text() and "the other process has finished" in log.read_text()
     assert results(project) == results(undisturbed)
 
 

@@ -39,6 +39,7 @@ def main() -> None:
         reading_size=settings["reading_size"],
         seed=seed,
         references=references,
+        noise=settings["noise"],
         device=settings["device"],
     )
     with checkpointed(

@@ -1,0 +1,96 @@
+"""The compiled source of noise: standard normal, independent, and exactly resumable."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from gped import codehash, native
+from gped.native import NativeGenerator
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler to build the kernel with"
+)
+
+
+def draws(count: int, seed: str = "a") -> np.ndarray:
+    return NativeGenerator(seed).normal_(torch.empty(count)).double().numpy()
+
+
+def test_the_numbers_are_standard_normal_down_to_the_tails():
+    x = draws(4_000_000)
+    assert stats.kstest(x, "norm").pvalue > 1e-3
+    assert x.mean() == pytest.approx(0, abs=4 / 2000)
+    assert x.var() == pytest.approx(1, abs=4 * np.sqrt(2) / 2000)
+    assert stats.skew(x) == pytest.approx(0, abs=4 * np.sqrt(6) / 2000)
+    assert stats.kurtosis(x) == pytest.approx(0, abs=4 * np.sqrt(24) / 2000)
+    for bound in (3.0, 4.0, 4.5):
+        expected = len(x) * stats.norm.sf(bound)
+        for tail in (x > bound, x < -bound):
+            assert tail.sum() == pytest.approx(expected, abs=4 * np.sqrt(expected))
+
+
+@pytest.mark.parametrize("lag", [1, 2, 15, 16, 17, 512, 1024, 478_410])
+def test_neighbours_are_independent_at_every_distance_that_the_kernel_knows(lag):
+    """Lanes, halves of a block, blocks, the same parameter in two steps; also of squares, which Box–Muller pairs."""
+    x = draws(2_000_000)
+    for values in (x, x**2 - 1):
+        correlation = np.corrcoef(values[:-lag], values[lag:])[0, 1]
+        assert abs(correlation) < 5 / np.sqrt(len(x) - lag)
+
+
+def test_a_seed_gives_its_own_numbers_again_and_no_others():
+    assert np.array_equal(draws(5000), draws(5000))
+    assert np.isin(draws(5000, "a"), draws(5000, "b")).mean() < 0.01  # single precision has some in common
+    assert len(np.unique(draws(5000))) > 4990
+
+
+def test_a_saved_state_goes_on_with_the_same_numbers():
+    generator = NativeGenerator("a")
+    generator.normal_(torch.empty(1500))
+    state = generator.get_state()
+    expected = generator.normal_(torch.empty(3000)).clone()
+    other = NativeGenerator("b")
+    other.set_state(state)
+    assert torch.equal(other.normal_(torch.empty(3000)), expected)
+
+
+@pytest.mark.parametrize("count", [1, 1023, 1024, 1025, 5000])
+def test_all_and_only_the_numbers_that_were_asked_for_are_written(count):
+    room = torch.full((count + 100,), 7.0)
+    NativeGenerator("a").normal_(room[:count])
+    assert (room[count:] == 7).all() and (room[:count] != 7).all()
+
+
+def test_a_chain_with_native_noise_resumes_exactly(make_chain):
+    undisturbed, first, second = (make_chain(noise="native") for _ in range(3))
+    readings = list(undisturbed)
+    next(step for step, _ in first.run(0) if step == 25)
+    second.restore(first.state())
+    rest = list(second)
+    assert rest and all(
+        torch.equal(a.log_probabilities, b.log_probabilities) for a, b in zip(readings[-len(rest) :], rest, strict=True)
+    )
+    by_torch = make_chain()
+    list(by_torch)
+    assert not torch.equal(undisturbed.theta, by_torch.theta)
+
+
+def test_what_it_cannot_do_is_said_in_a_sentence(monkeypatch, make_chain):
+    with pytest.raises(ValueError, match=r"float32 on the CPU, not for torch\.float64.*noise='torch'"):
+        NativeGenerator("a").normal_(torch.empty(3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="noise is 'fast': it must be 'torch' or 'native'"):
+        make_chain(noise="fast")
+    native._kernel.cache_clear()
+    monkeypatch.setattr(native.shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"needs a C compiler.*noise='torch'"):
+        NativeGenerator("a")
+
+
+def test_the_kernels_source_is_part_of_the_code_that_a_chain_depends_on(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1")
+    before = codehash.code_hash(tmp_path / "a.py")
+    (tmp_path / "a.c").write_text("int x;")
+    assert codehash.code_hash(tmp_path / "a.py") != before
