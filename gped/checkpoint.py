@@ -30,6 +30,7 @@ from torch import Tensor
 State = dict[str, Any]
 """Tensors and plain values, in dictionaries and lists of any depth."""
 
+BYTES_A_SECOND = 2e8  # of a usual disk, until the first checkpoint has shown how long it takes
 log = logging.getLogger("gped")
 
 
@@ -79,6 +80,7 @@ class Checkpoint:
         """Restore the parts from the newest good checkpoint, in this order; its step, or 0 if there is none."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._parts, self._saved_at = dict(parts), time.monotonic()
+        self._cost = sum(_bytes(part.state()) for part in parts.values()) / BYTES_A_SECOND
         for path in self._newest_first():
             try:
                 step, states = _read(path)
@@ -99,7 +101,7 @@ class Checkpoint:
                 f"told to stop by {signal.Signals(self._told_to_stop).name}: step {step} is saved. The same command "
                 "goes on from there."
             )
-        if time.monotonic() - self._saved_at >= max(self.every, self._cost / self.share):
+        if self._is_due():
             self.save(step)
 
     def save(self, step: int) -> None:
@@ -123,9 +125,13 @@ class Checkpoint:
         self._cost = self._saved_at - start
 
     def finish(self, step: int) -> None:
-        """Save the last step; from here on a signal has its effect at once, because nothing is left to save."""
-        self.save(step)
+        """The last step is made. From here on a signal has its effect at once, because nothing is left to save."""
+        if self._is_due():
+            self.save(step)
         self._parts = {}
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._saved_at >= max(self.every, self._cost / self.share)
 
     def remove(self) -> None:
         """Forget everything, because the results are written."""
@@ -219,6 +225,15 @@ def _flush(folder: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def _bytes(value: Any) -> int:
+    """Size of all tensors in a state."""
+    if isinstance(value, Tensor):
+        return value.nbytes
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return sum(map(_bytes, value)) if isinstance(value, list | tuple) else 0
 
 
 TENSOR = "a tensor"  # what stands in the place of one among the plain values
