@@ -24,19 +24,27 @@ def milliseconds(architecture: Architecture) -> float:
     return 3 + 12 * weights + 10 * convolutions + 0.65 * activations
 
 
-def chain_minutes(matrix: Matrix, cell: Cell) -> int:
-    """Time of a cell's chain, half of it again for its references."""
+def chain_work(matrix: Matrix, cell: Cell) -> float:
+    """Minutes that a cell's chain steps, and half of it again for its references."""
     settings = matrix.teacher(cell)
-    steps = settings["steps"] + settings["further_steps"]
-    return round(MINUTES_TO_START + SLACK * 1.5 * steps * milliseconds(BY_ROLE[cell.role]) / 60_000)
+    return 1.5 * (settings["steps"] + settings["further_steps"]) * milliseconds(BY_ROLE[cell.role]) / 60_000
+
+
+def student_work(matrix: Matrix, cell: Cell, students: list[StudentId]) -> float:
+    """Minutes that students of one job learn."""
+    settings = matrix.teacher(cell)
+    steps = settings["steps"] + settings["further_steps"] - settings["burn_in"]
+    return sum(steps / student.thinning * milliseconds(_architecture(cell, student)) for student in students) / 60_000
+
+
+def chain_minutes(matrix: Matrix, cell: Cell) -> int:
+    """Time to ask for a cell's chain."""
+    return round(MINUTES_TO_START + SLACK * chain_work(matrix, cell))
 
 
 def student_minutes(matrix: Matrix, cell: Cell, students: list[StudentId]) -> int:
-    """Time of students that share a job."""
-    settings = matrix.teacher(cell)
-    steps = settings["steps"] + settings["further_steps"] - settings["burn_in"]
-    spent = sum(steps / student.thinning * milliseconds(_architecture(cell, student)) for student in students)
-    return round(MINUTES_TO_START + SLACK * spent / 60_000)
+    """Time to ask for students that share a job."""
+    return round(MINUTES_TO_START + SLACK * student_work(matrix, cell, students))
 
 
 def student_megabytes(cell: Cell, students: list[StudentId]) -> int:
