@@ -44,11 +44,13 @@ def contenders(role: str) -> dict[str, Step]:
         chosen = torch.randint(0, INPUTS, (BATCH,), generator=generator)
         return inputs[chosen], labels[chosen]
 
-    chain = gped.Chain(
-        network(), inputs, labels, inputs, gped.SGLD(STEP_SIZE, PRIOR), steps=10**9, burn_in=10**9 - 1, thinning=1
-    )
+    def chain(noise: str) -> gped.Chain:
+        options = {"steps": 10**9, "burn_in": 10**9 - 1, "thinning": 1, "noise": noise}
+        return gped.Chain(network(), inputs, labels, inputs, gped.SGLD(STEP_SIZE, PRIOR), **options)
+
     return {
-        "ours": chain.step,
+        "ours": chain("torch").step,
+        "ours, native noise": chain("native").step,
         "posteriors": with_posteriors(_contiguous(network()), lambda: _contiguous_batch(*batch())),
         "plain loop": with_a_plain_loop(_contiguous(network()), lambda: _contiguous_batch(*batch())),
         "forward and backward": forward_and_backward(network(), *batch()),

@@ -20,7 +20,8 @@ from gped.matrix import Matrix  # noqa: E402
 
 def test_all_contenders_take_turns_and_are_compared_in_the_same_round():
     rows = steps.measure("cnn_mnist", rounds=2)
-    assert list(rows["step"]) == 2 * ["ours", "posteriors", "plain loop", "forward and backward", "matrix products"]
+    names = ["ours", "ours, native noise", "posteriors", "plain loop", "forward and backward", "matrix products"]
+    assert list(rows["step"]) == 2 * names
     table = steps.summary(rows).set_index("step")
     assert (table["ms"] > 0).all() and table.loc["ours", "times_ours"] == 1
 
