@@ -96,15 +96,15 @@ class Checkpoint:
     def tick(self, step: int) -> None:
         """Call after every step: saves if it is time to, or if the run was told to stop."""
         if self._told_to_stop is not None:
-            self.save(step)
+            saved = f"step {step} is saved" if self.save(step) else f"step {step} could not be saved"
             raise StoppedError(
-                f"told to stop by {signal.Signals(self._told_to_stop).name}: step {step} is saved. The same command "
-                "goes on from there."
+                f"told to stop by {signal.Signals(self._told_to_stop).name}: {saved}. The same command goes on from "
+                "the last that is."
             )
         if self._is_due():
             self.save(step)
 
-    def save(self, step: int) -> None:
+    def save(self, step: int) -> bool:
         """Write a checkpoint. One that cannot be written, on a full disk say, is reported and does not end the run."""
         start = time.monotonic()
         part = self.folder / "writing"
@@ -116,13 +116,16 @@ class Checkpoint:
             shutil.rmtree(path, ignore_errors=True)  # the same step, restored and saved again
             part.rename(path)
             _flush(self.folder)
+            saved = True
         except OSError as error:
             log.warning("the checkpoint of step %d could not be written (%s): going on without it", step, error)
+            saved = False
         shutil.rmtree(part, ignore_errors=True)
         for old in self._newest_first()[2:]:
             shutil.rmtree(old, ignore_errors=True)
         self._saved_at = time.monotonic()
         self._cost = self._saved_at - start
+        return saved
 
     def finish(self, step: int) -> None:
         """The last step is made. From here on a signal has its effect at once, because nothing is left to save."""

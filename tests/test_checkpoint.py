@@ -267,10 +267,11 @@ def test_saving_takes_at_most_its_share_of_a_run(tmp_path, make_chain, monkeypat
     saves = []
 
     class Slow(gped.Checkpoint):
-        def save(self, step: int) -> None:
+        def save(self, step: int) -> bool:
             saves.append(step)
             self._cost, clock[0] = 3.0, clock[0] + 3
             self._saved_at = clock[0]
+            return True
 
     checkpoint = Slow(tmp_path, "slow", every=1.0, share=0.01)
     for step in range(10_000):

@@ -183,11 +183,11 @@ def published_vs_reproduced(paths: list[Path]) -> Figure:
     """Every published number against ours, by table; on the diagonal they agree."""
     numbers = pd.read_csv(paths[0])
     titles = {
-        "exp1": "(a) experiment 1",
-        "estimators": "(b) experiment 2",
-        "test_metrics": "(c) experiment 4, test metrics",
-        "ood_auroc": "(d) experiment 4, AUROC",
-        "ndcg": "(e) experiment 4, nDCG",
+        "exp1": "(a) experiment 1\nbase students",
+        "estimators": "(b) experiment 2\nboth estimators",
+        "test_metrics": "(c) experiment 4\ntest metrics",
+        "ood_auroc": "(d) experiment 4\nAUROC",
+        "ndcg": "(e) experiment 4\nnDCG",
     }
     colours = {"NLL": BLUE, "entropy MAE": ORANGE, "AUROC or nDCG": GREEN}
     figure, axes = plt.subplots(1, len(titles), figsize=(PAGE, 2.1))
