@@ -1,7 +1,8 @@
 /* Standard normal numbers: Box and Muller's method on sixteen xoshiro128++ generators side by side.
  *
  * Plain loops over lanes, which a compiler turns into vector instructions together with the vector mathematics of the C
- * library. xoshiro128++ is Blackman and Vigna's (2021); 32 bits of the radius' uniform reach 6.6 standard deviations.
+ * library. xoshiro128++ is Blackman and Vigna's (2021); the radius' uniform is at least 2^-32, which reaches 6.6 standard
+ * deviations.
  */
 #include <math.h>
 #include <stdint.h>
