@@ -24,7 +24,7 @@ def picture(one_step: pd.DataFrame, shared: pd.DataFrame, path: Path) -> None:
     for axis, role in zip(axes, BY_ROLE, strict=False):
         rows = one_step[one_step["network"] == role]
         errors = [rows["ms"] - rows["lower"], rows["upper"] - rows["ms"]]
-        colours = ["#0072B2" if name == "ours" else "#999999" for name in rows["step"]]
+        colours = ["#0072B2" if name.startswith("ours") else "#999999" for name in rows["step"]]
         axis.barh(rows["step"], rows["ms"], xerr=errors, color=colours)
         axis.invert_yaxis()
         axis.set(title=role, xlabel="CPU ms of a step")

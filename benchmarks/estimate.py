@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import torch
 import yaml
+from snakemake.utils import update_config
 
 import gped
 from gped.architectures import BY_ROLE, Architecture
@@ -24,17 +25,9 @@ TEST, OOD = 10_000, 5000  # images of a real test set, and of an out-of-distribu
 
 def configuration(files: list[Path]) -> dict[str, Any]:
     """The default configuration with others laid over it, as Snakemake does it."""
-
-    def merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-        mixed = {
-            k: merge(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
-            for k, v in over.items()
-        }
-        return base | mixed
-
     config: dict[str, Any] = {}
     for file in (ROOT / "config.yaml", *files):
-        config = merge(config, yaml.safe_load(file.read_text()))
+        update_config(config, yaml.safe_load(file.read_text()))
     return config
 
 

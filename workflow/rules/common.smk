@@ -13,7 +13,7 @@ sys.path.insert(0, workflow.basedir)
 from gped.codehash import code_hash
 from gped import resources as needs
 from gped.configuration import ConfigurationError, check
-from gped.matrix import TIDY, Matrix
+from gped.matrix import PUBLISHED, TIDY, Matrix
 from gped.names import StudentId
 
 from workflow.scripts import manifest

@@ -1,10 +1,6 @@
 # Every published number beside ours, and every claim of the paper with a verdict.
 
-COMPARED = [
-    kind
-    for kind in ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg")
-    if MATRIX.parts(kind)
-]
+COMPARED = [kind for kind in PUBLISHED if MATRIX.parts(kind)]
 
 
 rule compare:

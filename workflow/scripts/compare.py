@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gped.matrix import PAPER_STEPS
+from gped.matrix import PUBLISHED as TABLES
 from workflow.scripts import jobs
 from workflow.scripts.render import PUBLISHED, markdown, page
 
 KEYS = ["model", "dataset", "train_size", "masking_rate", "ood_dataset", "estimator", "student", "uncertainty"]
-TABLES = ["exp1", "estimators", "test_metrics", "ood_auroc", "ndcg"]
-PAPER_STEPS = 10**6
 VERDICTS = {
     "within": "the difference is at most 0.01 or 10 %, or two standard deviations over seeds",
     "better": "outside that, and better than published",
@@ -81,7 +81,7 @@ def verdict(published: float, difference: float, more_is_better: bool, seed_std:
 def counts(result: pd.DataFrame) -> pd.DataFrame:
     """How many numbers of each of the paper's tables got which verdict."""
     table = result.groupby(["table", "verdict"], sort=False).size().unstack(fill_value=0)
-    table = table.reindex(index=TABLES, columns=list(VERDICTS), fill_value=0)
+    table = table.reindex(index=list(TABLES), columns=list(VERDICTS), fill_value=0)
     table.loc["all"] = table.sum()
     return table.rename_axis("table").reset_index().astype(str)
 
