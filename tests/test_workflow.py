@@ -163,7 +163,7 @@ def test_a_demonstration_reproduces_no_published_number_and_judges_no_claim(proj
     assert set(pd.read_csv(tables / "published_vs_reproduced.csv")["verdict"]) == {"not produced"}
     claims = pd.read_csv(tables / "claims.csv")
     assert set(claims["verdict"]) == {"not measured"}
-    assert claims["reproduced"].notna().sum() >= 9  # evaluated nevertheless
+    assert claims["reproduced"].notna().sum() == len(claims) - 3  # evaluated but for CIFAR-10 and peaks over two masks
     assert claims["evidence"].str.contains("cannot judge it").any()
 
 
