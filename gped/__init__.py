@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from gped.randomness import stream
     from gped.readings import Reading, ReadingsInfo, Recorder, Recording, record
     from gped.reference import Reference
-    from gped.sgld import SGLD, PolynomialDecay
+    from gped.sampler import Noise, PolynomialDecay, Sampler
+    from gped.sghmc import SGHMC
+    from gped.sgld import SGLD
     from gped.students import (
         Prediction,
         Student,
@@ -52,7 +54,9 @@ _HOME = {
     "randomness": ["stream"],
     "readings": ["Reading", "ReadingsInfo", "Recorder", "Recording", "record"],
     "reference": ["Reference"],
-    "sgld": ["SGLD", "PolynomialDecay"],
+    "sampler": ["Noise", "PolynomialDecay", "Sampler"],
+    "sghmc": ["SGHMC"],
+    "sgld": ["SGLD"],
     "students": [
         "Prediction",
         "Student",

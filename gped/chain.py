@@ -14,7 +14,7 @@ from gped.native import NativeGenerator
 from gped.randomness import Generator, stream
 from gped.readings import Reading, ReadingsInfo
 from gped.reference import Reference
-from gped.sgld import SGLD
+from gped.sampler import Noise, Sampler, flat
 from gped.threads import threads
 
 LogLikelihood = Callable[[Tensor, Tensor], Tensor]
@@ -26,7 +26,7 @@ class ChainDivergedError(RuntimeError):
 
 def categorical(outputs: Tensor, targets: Tensor) -> Tensor:
     """Log-likelihood of each label under the softmax of the outputs."""
-    return torch.log_softmax(outputs, 1).gather(1, targets.unsqueeze(1)).squeeze(1)
+    return -nn.functional.cross_entropy(outputs, targets, reduction="none")
 
 
 class Chain:
@@ -41,7 +41,7 @@ class Chain:
         inputs: The inputs of D.
         labels: The targets of D.
         unlabelled: D', the inputs that readings are about.
-        sampler: The update rule of θ.
+        sampler: The update rule of θ, such as `SGLD` or `SGHMC`.
         steps: T.
         burn_in: B; the draws before it do not count.
         thinning: Steps between two readings, the smallest H of all students.
@@ -62,7 +62,7 @@ class Chain:
         inputs: Tensor | Inputs,
         labels: Tensor,
         unlabelled: Tensor | Inputs,
-        sampler: SGLD,
+        sampler: Sampler,
         *,
         steps: int,
         burn_in: int,
@@ -102,9 +102,8 @@ class Chain:
         self._parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
         if not self._parameters:
             raise ValueError("the network has no parameters that require a gradient: there is nothing to sample.")
-        self.theta, views = _flat(self._parameters)
-        self.gradient, self._gradient_views = _flat(self._parameters)
-        for parameter, view in zip(self._parameters, views, strict=True):
+        self.theta, self._views = flat(self._parameters)
+        for parameter, view in zip(self._parameters, self._views, strict=True):
             parameter.data = view.copy_(parameter.data)
         with torch.no_grad():
             classes = self.network(self.inputs[:1]).shape[-1]
@@ -124,7 +123,7 @@ class Chain:
 
         self.t = 0
         self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"))
-        self._noise = _noise(noise, seed, device)
+        self._noise = Noise(self._parameters, _noise_generator(noise, seed, device))
         self._reading_indices = stream(seed, "order of D'")
         self.loss = math.nan  # of the newest step: mean negative log-likelihood of its minibatch
         self._loss_bound = 0.0  # until the first loss sets it
@@ -157,12 +156,10 @@ class Chain:
                 "give one number for each input."
             )
         mean = log_likelihood.mean()
-        gradients = torch.autograd.grad(mean * len(self.labels), self._parameters, materialize_grads=True)
-        for view, gradient in zip(self._gradient_views, gradients, strict=True):
-            view.copy_(gradient)
+        gradient = torch.autograd.grad(mean * len(self.labels), self._parameters, materialize_grads=True)
         self.t += 1
         self._check(-mean.item())
-        self.sampler.update(self.theta, self.gradient, self.t, self._noise)
+        self.sampler.update(self._views, gradient, self.t, self._noise)
         for reference in self.references.values():
             if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:
                 try:
@@ -207,7 +204,7 @@ class Chain:
 
     @property
     def _generators(self) -> list[Generator]:
-        return [self._order.generator, self._noise, self._reading_indices]
+        return [self._order.generator, self._noise.generator, self._reading_indices]
 
     def _check(self, loss: float) -> None:
         """Stop at once when the chain diverges, rather than distil nonsense for hours."""
@@ -238,27 +235,10 @@ class Chain:
             )
 
 
-def _noise(source: str, seed: int, device: torch.device) -> Generator:
+def _noise_generator(source: str, seed: int, device: torch.device) -> Generator:
     if source not in ("torch", "native"):
         raise ValueError(f"noise is {source!r}: it must be 'torch' or 'native'.")
     return stream(seed, "noise", device) if source == "torch" else NativeGenerator(f"{seed}/noise")
-
-
-def _flat(parameters: list[nn.Parameter]) -> tuple[Tensor, list[Tensor]]:
-    """One empty vector with room for all parameters, and a view of it in the shape of each.
-
-    Filters are laid out channels-last, the order in which convolutions are fastest.
-    """
-    first = parameters[0]
-    vector = torch.empty(sum(p.numel() for p in parameters), dtype=first.dtype, device=first.device)
-    views = []
-    for parameter, part in zip(parameters, vector.split([p.numel() for p in parameters]), strict=True):
-        if parameter.dim() == 4:
-            out, depth, height, width = parameter.shape
-            views.append(part.view(out, height, width, depth).permute(0, 3, 1, 2))
-        else:
-            views.append(part.view(parameter.shape))
-    return vector, views
 
 
 class _Passes:
