@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from gped.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
     from gped.chain import Chain, ChainDivergedError, categorical
     from gped.checkpoint import Checkpoint, StoppedError
+    from gped.deployment import export_onnx, write_csv
     from gped.distillation import Learner, StudentDivergedError, distill
     from gped.expectations import Expectation, entropy, log_predictive, predictive, variance
+    from gped.folder import ImageFolder, image_folder
     from gped.heads import Dirichlet, Exponential, Linear, Softmax
     from gped.inputs import Inputs, Scaling
     from gped.networks import Network
@@ -45,8 +47,10 @@ _HOME = {
     "architectures": ["Architecture", "FCNN_MNIST", "CNN_MNIST", "CNN_CIFAR10"],
     "chain": ["Chain", "ChainDivergedError", "categorical"],
     "checkpoint": ["Checkpoint", "StoppedError"],
+    "deployment": ["export_onnx", "write_csv"],
     "distillation": ["Learner", "StudentDivergedError", "distill"],
     "expectations": ["Expectation", "predictive", "entropy", "variance", "log_predictive"],
+    "folder": ["ImageFolder", "image_folder"],
     "heads": ["Softmax", "Exponential", "Linear", "Dirichlet"],
     "inputs": ["Inputs", "Scaling"],
     "networks": ["Network"],

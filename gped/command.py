@@ -1,9 +1,11 @@
-"""The command line: gped status results/<run>"""
+"""The command line: gped status, gped predict, gped export."""
 
 import argparse
 import sys
 import time
 from pathlib import Path
+
+from gped.data.images import DataError
 
 
 def main() -> None:
@@ -13,10 +15,22 @@ def main() -> None:
     status = commands.add_parser("status", help="how far a run of the workflow is")
     status.add_argument("run", type=Path, help="its folder, results/<run>")
     status.add_argument("--watch", type=float, nargs="?", const=5.0, metavar="SECONDS", help="tell again and again")
+    predict = commands.add_parser("predict", help="what a student says of images, as CSV")
+    predict.add_argument("student", type=Path, help="a student's .safetensors file")
+    predict.add_argument("images", type=Path, nargs="+", help="images, or folders of images")
+    predict.add_argument("--output", type=Path, metavar="CSV", help="where to write it; standard output unless given")
+    export = commands.add_parser("export", help="a student as an ONNX file")
+    export.add_argument("student", type=Path, help="a student's .safetensors file")
+    export.add_argument("output", type=Path, metavar="ONNX", help="the file to write")
     arguments = parser.parse_args()
     try:
-        tell_status(arguments.run, arguments.watch)
-    except (OSError, ValueError) as error:
+        if arguments.command == "status":
+            tell_status(arguments.run, arguments.watch)
+        elif arguments.command == "predict":
+            write_prediction(arguments.student, arguments.images, arguments.output)
+        else:
+            write_onnx(arguments.student, arguments.output)
+    except (OSError, ValueError, ImportError, DataError) as error:
         sys.exit(f"gped {arguments.command}: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
@@ -32,6 +46,35 @@ def tell_status(run: Path, every: float | None) -> None:
         if not every:
             return
         time.sleep(every)
+
+
+def write_prediction(file: Path, paths: list[Path], output: Path | None) -> None:
+    """Ask a student about images."""
+    import torch
+
+    from gped.deployment import write_csv
+    from gped.folder import image_folder
+    from gped.students import load_student
+
+    student = load_student(file)
+    found = [image_folder(path, student.architecture.input_shape) for path in paths]
+    names = [name for part in found for name in part.files]
+    prediction = student.predict(torch.cat([part.images for part in found]))
+    if output is None:
+        write_csv(sys.stdout, names, prediction)
+        return
+    part = output.with_name(f"{output.name}.part")
+    with part.open("w", newline="") as out:
+        write_csv(out, names, prediction)
+    part.replace(output)
+
+
+def write_onnx(file: Path, output: Path) -> None:
+    """Export a student."""
+    from gped.deployment import export_onnx
+    from gped.students import load_student
+
+    export_onnx(load_student(file), output)
 
 
 if __name__ == "__main__":

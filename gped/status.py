@@ -9,6 +9,7 @@ from pathlib import Path
 from gped import resources
 from gped.matrix import Matrix
 from gped.names import Cell, StudentId
+from gped.suggestions import meant
 
 PROGRESS = re.compile(r"(?:chain|distilling): (?:step (\d+) of (\d+) |steps \d+ to (\d+) in )(.*)")
 
@@ -89,9 +90,9 @@ def status(run: Path) -> str:
     import yaml  # comes with the workflow, not with the library
 
     if not (run / "config.yaml").is_file():
-        near = sorted(path.parent.name for path in run.parent.glob("*/config.yaml"))
-        known = f" There: {', '.join(near)}." if near else ""
-        raise FileNotFoundError(f"{run} is not the folder of a run: it has no config.yaml.{known}")
+        runs = (path.parent.name for path in run.parent.glob("*/config.yaml"))
+        near = meant(run.name, runs, f"{run.parent}/")
+        raise FileNotFoundError(f"{run} is not the folder of a run: it has no config.yaml.{near}")
     matrix = Matrix(yaml.safe_load((run / "config.yaml").read_text()))
     every = list(jobs(run, matrix))
     work = sum(job.work for job in every)

@@ -22,6 +22,7 @@ from gped.heads import Dirichlet, Head
 from gped.inputs import Inputs, Scaling
 from gped.networks import Network
 from gped.pruning import GroupLasso
+from gped.suggestions import missing
 from gped.threads import threads
 from gped.uncertainty import decompose, decompose_dirichlet
 from gped.uncertainty import entropy as entropy_of
@@ -328,7 +329,7 @@ def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] =
         own_heads: Classes of heads that are not the library's, if the student has any.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no student file {path}.")
+        raise FileNotFoundError(f"there is no student file {path}.{missing(Path(path), '*.safetensors')}")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

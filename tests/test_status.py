@@ -59,6 +59,6 @@ def test_a_folder_that_is_no_run_gets_a_sentence_with_those_that_are(run):
     command = [sys.executable, "-m", "gped.command", "status", str(run.parent / "dem0")]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.strip().endswith("is not the folder of a run: it has no config.yaml. There: demo.")
+    assert result.stderr.strip().endswith(f"is not the folder of a run: it has no config.yaml. Did you mean {run}?")
     good = subprocess.run([*command[:-1], str(run)], capture_output=True, text=True)
     assert "0 of 51 chains" in good.stdout

@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from gped.data.download import checksum, extract, fetch, torchvision
-from gped.data.images import DataError, ImageSet
-from gped.progress import progress
+from gped.data.images import DataError, ImageSet, image_files, read_images
 
 CIFAR10_MEMBERS = {  # MD5 of the members of cifar-10-binary.tar.gz
     "data_batch_1.bin": "5dd7e06a14cb22eb9f671a540d1b7c25",
@@ -165,8 +164,8 @@ def notmnist(root: Root, split: str) -> ImageSet:
     )
     images, labels = [], []
     for label, letter in enumerate("ABCDEFGHIJ"):
-        files = [file for file in _image_files(folder / letter) if f"{letter}/{file.name}" not in BROKEN_NOTMNIST]
-        images.append(read_images(files, channels=1, side=28))
+        files = [file for file in image_files(folder / letter) if f"{letter}/{file.name}" not in BROKEN_NOTMNIST]
+        images.append(read_images(files, (1, 28, 28)))
         labels.append(np.full(len(files), label, np.int64))
     return ImageSet("notMNIST", np.concatenate(images), np.concatenate(labels), _folder_source(folder))
 
@@ -234,32 +233,8 @@ def _read_idx(path: Path) -> np.ndarray:
 
 
 def _unlabelled_folder(name: str, folder: Path) -> ImageSet:
-    images = read_images(_image_files(folder), channels=3, side=32)
+    images = read_images(image_files(folder), (3, 32, 32))
     return ImageSet(name, images, np.zeros(len(images), np.int64), _folder_source(folder))
-
-
-def _image_files(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".png", ".jpg", ".jpeg", ".webp"))
-    if not files:
-        raise DataError(f"{folder} has no images (PNG, JPEG or WebP). Delete the folder and run again, or fill it.")
-    return files
-
-
-def read_images(files: list[Path], channels: int, side: int) -> np.ndarray:
-    """Decode images, cut them to a centred square, and resize them with antialiasing."""
-    from PIL import Image, ImageOps
-
-    decoded = np.empty((len(files), channels, side, side), np.uint8)
-    for number, file in enumerate(progress(files, f"decoding {files[0].parent.name}", len(files), "image")):
-        try:
-            with Image.open(file) as stored:
-                image = stored.convert("L" if channels == 1 else "RGB")
-        except OSError as error:  # Pillow's errors are of this kind
-            raise DataError(f"{file} cannot be decoded as an image ({error}). Replace or delete it.") from error
-        if image.size != (side, side):
-            image = ImageOps.fit(image, (side, side), Image.Resampling.BICUBIC)
-        decoded[number] = np.asarray(image).reshape(side, side, channels).transpose(2, 0, 1)
-    return decoded
 
 
 def _source(path: Path) -> str:
@@ -268,7 +243,7 @@ def _source(path: Path) -> str:
 
 def _folder_source(folder: Path) -> str:
     """A fingerprint of a folder of images: their names and sizes."""
-    files = _image_files(folder)
+    files = image_files(folder)
     listing = "\n".join(f"{file.relative_to(folder)} {file.stat().st_size}" for file in files)
     digest = hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest()
     return f"{len(files)} files in {folder.name}, md5 of names and sizes {digest}"
