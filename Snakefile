@@ -2,7 +2,7 @@
 # Networks" (UAI 2020).
 #
 #     snakemake --cores 2 all_tables                                        on embedded data, in minutes
-#     snakemake --cores 2 all_tables --configfile workflow/presets/paper.yaml     on the paper's data
+#     snakemake --cores 2 all_tables --config preset=paper                  on the paper's data
 #
 # Everything lands in results/<run>/:
 #     data/<set>-<split>.npz                                     images, fetched, checked and decoded
@@ -11,6 +11,7 @@
 #         students/<slug>.safetensors, .npz                      a student, and its predictions
 #     tables/*.csv, *.md, *.tex, *.html                          numbers, and the paper's tables
 #     figures/*.pdf, *.png                                       the paper's figures
+#     summary.html, report.html                                  the run in a minute, and as a whole
 #     logs/, benchmarks/, config.yaml, manifest.json             how it came about
 from snakemake.utils import min_version
 
@@ -20,6 +21,10 @@ min_version("9.0")
 configfile: f"{workflow.basedir}/config.yaml"
 
 
+report: "workflow/report/summary.rst"
+
+
+include: "workflow/rules/preset.smk"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/teacher.smk"
@@ -72,8 +77,12 @@ rule report:
     params:
         config=f"{RUN}/config.yaml",
         snakefile=workflow.snakefile,
+        style=f"{workflow.basedir}/workflow/report/style.css",
     message:
         "Putting everything on one page"
     shell:
         "python -m snakemake --snakefile {params.snakefile:q} --nolock --configfile {params.config:q}"
-        " --report {output:q} all_tables > {log:q} 2>&1"
+        " --report {output:q} --report-stylesheet {params.style:q} all_tables > {log:q} 2>&1"
+
+
+refuse_unknown_targets()

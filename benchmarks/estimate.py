@@ -1,6 +1,6 @@
 """How many core-hours a preset takes on this machine, from a few seconds of measurement.
 
-python benchmarks/estimate.py workflow/presets/reduced.yaml [more files, laid over each other]
+python benchmarks/estimate.py reduced [mine.yaml …]     a preset by name; more files are laid over it
 """
 
 import sys
@@ -18,6 +18,7 @@ import gped
 from gped.architectures import BY_ROLE, Architecture
 from gped.matrix import Matrix
 from gped.readings import Reading, ReadingsInfo
+from gped.suggestions import meant, missing
 
 ROOT = Path(__file__).parent.parent
 TEST, OOD = 10_000, 5000  # images of a real test set, and of an out-of-distribution set
@@ -107,10 +108,19 @@ def estimate(matrix: Matrix) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame([{"model": "all"} | table.drop(columns="model").sum().to_dict()])])
 
 
+def file_of(name: str) -> Path:
+    """A preset or a file."""
+    preset = ROOT / f"workflow/presets/{name}.yaml"
+    if preset.is_file() or Path(name).is_file():
+        return preset if preset.is_file() else Path(name)
+    presets = [path.stem for path in preset.parent.glob("*.yaml")]
+    sys.exit(f"There is no preset and no file {name}.{meant(name, presets) or missing(Path(name))}")
+
+
 def main() -> None:
-    """Print the estimate for the files named on the command line."""
+    """Print the estimate for the presets or files named on the command line."""
     torch.set_num_threads(1)
-    matrix = Matrix(configuration([Path(argument) for argument in sys.argv[1:]]))
+    matrix = Matrix(configuration([file_of(argument) for argument in sys.argv[1:]]))
     table = estimate(matrix)
     hours = table.iloc[-1][["chain hours", "student hours"]].sum()
     print(table.to_string(index=False, float_format="%.1f"))

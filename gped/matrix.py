@@ -13,6 +13,7 @@ from gped.names import Cell, StudentId
 
 PAPER_STEPS = 10**6
 SIZES = ("base", "large")
+PAPER_SETS = {"MNIST", "CIFAR10"}
 PUBLISHED = ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg")
 """The tidy files whose rows the paper's tables have, too."""
 TIDY = (*PUBLISHED, "tradeoff", "ood_extended", "accuracy", "pruning")
@@ -41,6 +42,11 @@ class Matrix:
         self.config = config
         self.models: dict[str, dict[str, Any]] = config["models"]
         self.experiments = set(config["experiments"])
+
+    @property
+    def is_on_the_papers_data(self) -> bool:
+        """Whether its numbers can be set beside the published ones."""
+        return {model["dataset"] for model in self.models.values()} <= PAPER_SETS
 
     # Cells
 
@@ -140,7 +146,8 @@ class Matrix:
 
     def ablations(self) -> list[Ablation]:
         """Every setting that is compared."""
-        return [*self._schedules(), *self._of_the_fcnn(), *self._scalings(), *self._references()]
+        every = (*self._schedules(), *self._of_the_fcnn(), *self._scalings(), *self._references())
+        return [ablation for ablation in every if ablation.name in self.config["ablations"]]
 
     def _schedules(self) -> Iterator[Ablation]:
         """Does the gap shrink with data, or with the learning-rate budget that a student gets with more data?"""

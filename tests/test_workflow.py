@@ -263,7 +263,7 @@ def test_comments_rerun_nothing(changed):
 @pytest.mark.parametrize(
     ("file", "old", "new", "reruns"),
     [
-        ("gped/sgld.py", "theta.mul_(1 - eta", "theta.mul_(1.0 - eta", {"teacher": 7, "students": 16}),
+        ("gped/sgld.py", "decay = 1 - eta", "decay = 1.0 - eta", {"teacher": 7, "students": 16}),
         ("gped/heads.py", "outputs.exp()", "(0 + outputs).exp()", {"teacher": 0, "students": 16}),
         ("gped/metrics.py", "errors**2", "errors**2.0", {"teacher": 0, "students": 0, "measure": 36}),
         ("workflow/scripts/draw.py", "COLUMN, PAGE = 3.4", "COLUMN, PAGE = 3.5", {"measure": 0, "draw": 15}),
@@ -325,6 +325,26 @@ def test_a_wrong_configuration_is_a_sentence_and_no_trace(setting, message, proj
     assert "Traceback" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("all_tabels", "There is no target all_tabels. Did you mean all_tables?"),
+        ("robustnes_cnn_mnist", "Did you mean robustness_cnn_mnist or robustness_fcnn_mnist"),
+        ("results/tiny/tables/exp2.md", "Did you mean results/tiny/tables/exp1.md"),
+    ],
+)
+def test_a_misspelt_target_gets_a_suggestion(target, said, project):
+    result = tiny(project, "-n", target)
+    assert result.returncode and said in result.stdout
+
+
+def test_a_preset_is_chosen_by_name_and_a_misspelt_one_gets_a_suggestion(project):
+    wrong = snakemake(project, "-n", "--config", "preset=reducd")
+    assert wrong.returncode and "There is no preset reducd. Did you mean reduced?" in wrong.stdout
+    right = snakemake(project, "-n", "masking", "--config", "preset=reduced", "run=other")
+    assert right.returncode == 0 and "results/other/data/MNIST-test.npz" in right.stdout
+
+
 def test_two_presets_of_one_name_are_refused(project):
     result = snakemake(project, "-n", "--config", "run=tiny")
     assert result.returncode and "Traceback" not in result.stdout
@@ -383,7 +403,8 @@ def test_the_report_holds_every_table_and_figure(report):
     assert all(str(path.relative_to(folder.parent.parent)) in text for path in results)
 
 
-def test_the_report_opens_in_a_browser_and_fetches_nothing(report):
+@pytest.mark.parametrize("width", [1280, 390], ids=["laptop", "phone"])
+def test_the_report_opens_with_a_summary_and_shows_a_table_at_a_click_without_fetching_anything(report, width):
     chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     if chromium is None:
         pytest.skip("there is no Chromium to open the report with")
@@ -391,16 +412,29 @@ def test_the_report_opens_in_a_browser_and_fetches_nothing(report):
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page = browser.new_page(viewport={"width": width, "height": 850})
         requests, errors = [], []
         page.on("request", lambda request: requests.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(report.as_uri())
 
+        box = page.locator(".gped").bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width  # nothing is cut off
+        assert 0 < page.locator(".gped h1").bounding_box()["y"] < 425  # it begins on the first half of the screen
+        assert page.locator(".gped .claims tbody tr").count() == 15
+        assert page.locator(".gped img").evaluate("image => image.naturalWidth") > 500
+
         page.get_by_text("Tables", exact=True).click()
         page.get_by_text("Experiment 4: downstream tasks", exact=True).click()
-        assert page.get_by_text("ranking by uncertainty").count() == 4
-        page.screenshot(path=report.with_suffix(".png"))
+        rows = page.locator("tr", has_text="ranking by uncertainty")
+        assert rows.count() == 4
+        view = rows.first.locator("a").first
+        button = view.bounding_box()
+        assert button["x"] + button["width"] <= width
+        view.click()
+        table = page.frame_locator("iframe")
+        assert table.locator("caption").inner_text().startswith("nDCG@20")
+        page.screenshot(path=report.with_name(f"report-{width}.png"))
         browser.close()
     assert not errors
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []

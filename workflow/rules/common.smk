@@ -2,13 +2,10 @@
 import json
 import re
 import shlex
-import sys
-from pathlib import Path
 
 import yaml
+from snakemake.cli import parse_args
 from snakemake.settings.types import DeploymentMethod
-
-sys.path.insert(0, workflow.basedir)
 
 from gped.codehash import code_hash
 from gped import resources as needs
@@ -45,6 +42,7 @@ CODE = {
         "compare",
         "claims",
         "ablations",
+        "summary",
     )
 }
 
@@ -204,3 +202,19 @@ def figure_files(wildcards):
         *(f"{RUN}/cells/{cell.path}/reference.npz" for cell in cells),
         f"{RUN}/data/{cells[0].dataset}-test.npz",
     ]
+
+
+def refuse_unknown_targets():
+    """Say what may have been meant, before Snakemake says that there is no rule.
+
+    The targets are read from the command line, because Snakemake tells the workflow of them only later.
+    """
+    if Path(sys.argv[0]).name not in ("snakemake", "__main__.py"):
+        return
+    names = [each.name for each in workflow.rules if each.name[:9] != "students_"]
+    for target in parse_args(sys.argv[1:])[1].targets:
+        if workflow.is_rule(target) or Path(target).exists():
+            continue
+        if not any(each.is_producer(target) for each in workflow.rules):
+            known = rules.all_tables.input if "/" in target else names
+            raise WorkflowError(f"There is no target {target}.{meant(target, known)}")

@@ -109,3 +109,4 @@ rule all_tables:
             for figure in (*MATRIX.figures(), "published_vs_reproduced")
             for kind in ("pdf", "png")
         ],
+        f"{RUN}/summary.html",

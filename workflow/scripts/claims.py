@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from gped.matrix import PAPER_SETS
 from workflow.scripts import jobs
 from workflow.scripts.compare import TABLES
-from workflow.scripts.render import PAPER_SETS, PUBLISHED, markdown, page
+from workflow.scripts.render import PUBLISHED, markdown, page
 
 Frames = dict[str, pd.DataFrame]
 GRID = ["model", "dataset"]

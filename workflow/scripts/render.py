@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from gped.matrix import PAPER_SETS
 from workflow.scripts import jobs
 
 KEYS = {
@@ -51,7 +52,6 @@ LATEX = {
     "–": "--",
 }
 PUBLISHED = Path(__file__).parent.parent / "published"
-PAPER_SETS = {"MNIST", "CIFAR10"}
 
 
 def title(table: str) -> str:
