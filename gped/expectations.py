@@ -24,7 +24,8 @@ class Expectation:
     Args:
         name: What it is called in student files and tables.
         g: From log-probabilities (inputs, classes) to one value, or one value per class, for each input.
-        head: How a student expresses it, and the loss that goes with it.
+        head: How a student expresses it, and the loss that goes with it. An absolute error with U_s, which shows single
+            draws, leads to the median of g over the posterior; with U_o, or as a squared error, to its mean.
     """
 
     name: str

@@ -17,7 +17,8 @@ class SGHMC:
         v_t = (1 − α) v_{t−1} + η_t/2 (∇ log p(θ) + N/|S| Σ_{i∈S} ∇ log p(y_i|x_i, θ)) + z_t,   z_t ~ N(0, α η_t I)
         θ_t = θ_{t−1} + v_t
 
-    With friction 1 it forgets its velocity at once and is SGLD of the same step size.
+    With friction 1 it forgets its velocity at once and is SGLD of the same step size. With less it moves about as far
+    in a step as SGLD with the step size η/α.
 
     Args:
         step_size: η, a constant or a function of t such as `PolynomialDecay`.

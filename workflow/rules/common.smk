@@ -204,6 +204,45 @@ def figure_files(wildcards):
     ]
 
 
+# The summary shows the published numbers where the run has them, and otherwise the last of the paper's figures that it
+# makes: with experiment 4, what students say of expected entropies.
+MAIN_FIGURE = (
+    MATRIX.figures()[-1]
+    if MATRIX.figures() and not MATRIX.is_on_the_papers_data
+    else "published_vs_reproduced"
+)
+
+
+def what_was_run():
+    """What the summary tells of the run."""
+    models = [
+        {
+            "name": MATRIX.focus(role)[0].model,
+            "dataset": model["dataset"],
+            "train_sizes": sorted({cell.train_size for cell in cells}),
+            "masks": ", ".join(map(str, sorted({cell.mask for cell in cells}))),
+            "steps": model["chain"]["steps"],
+            "chains": len(cells),
+            "students": sum(len(MATRIX.students(cell)) for cell in cells),
+        }
+        for role, model in MATRIX.models.items()
+        for cells in [[cell for cell in MATRIX.cells() if cell.role == role]]
+    ]
+    shown = (
+        {"shows": "published against reproduced", "for": "all numbers"}
+        if MAIN_FIGURE == "published_vs_reproduced"
+        else labels_of(MAIN_FIGURE)
+    )
+    return {
+        "run": config["run"],
+        "seeds": config["seeds"],
+        "experiments": config["experiments"],
+        "papers_data": MATRIX.is_on_the_papers_data,
+        "models": models,
+        "caption": f"{shown['shows'].capitalize()}: {shown['for']}",
+    }
+
+
 def refuse_unknown_targets():
     """Say what may have been meant, before Snakemake says that there is no rule.
 

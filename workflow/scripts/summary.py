@@ -55,8 +55,8 @@ def introduction(settings: dict[str, Any], compared: pd.DataFrame) -> list[str]:
         counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         first += f" It makes {len(made)} of the {len(compared)} numbers in the paper's tables: {counted}."
     return [
-        "A Bayesian neural network is an ensemble of networks sampled by a long chain, the teacher. Here small students "
-        "learn what the whole ensemble says: its predictive distribution and its expected entropy.",
+        "A Bayesian neural network is an ensemble of networks that a long chain, the teacher, samples. Here small "
+        "students learn what the whole ensemble says: its predictive distribution and its expected entropy.",
         first,
     ]
 
