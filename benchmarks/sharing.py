@@ -1,5 +1,7 @@
 """What it saves that students share a chain, and what recording, replaying and saving cost."""
 
+import multiprocessing
+import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,17 +15,24 @@ from gped.architectures import FCNN_MNIST
 
 STEPS, BURN_IN = 300, 100
 STUDENTS = (1, 4, 16, 36)
+GROWS = {
+    "T": (300, 600, 1200),
+    "inputs in D": (6000, 12_000, 24_000),
+    "inputs in D'": (6000, 12_000, 24_000),
+    "students": (1, 2, 4, 8),
+}
 
 
-def make_chain(steps: int = STEPS, thinning: int = 10, unlabelled: int = 6000) -> gped.Chain:
+def make_chain(steps: int = STEPS, thinning: int = 10, unlabelled: int = 6000, labelled: int = 6000) -> gped.Chain:
     """The FCNN on random digits, with a reference of 10,000 images every 100 steps."""
     generator = gped.stream(0, "benchmark")
-    images = torch.randint(0, 256, (max(6000, unlabelled), 1, 28, 28), dtype=torch.uint8, generator=generator)
-    labels = torch.randint(0, 10, (6000,), generator=generator)
+    count = max(labelled, unlabelled)
+    images = torch.randint(0, 256, (count, 1, 28, 28), dtype=torch.uint8, generator=generator)
+    labels = torch.randint(0, 10, (labelled,), generator=generator)
     test = torch.randint(0, 256, (10_000, 1, 28, 28), dtype=torch.uint8, generator=generator)
     return gped.Chain(
         gped.Network(FCNN_MNIST, 10, gped.stream(0, "θ")),
-        images[:6000],
+        images[:labelled],
         labels,
         images[:unlabelled],
         gped.SGLD(4e-6),
@@ -95,27 +104,37 @@ def recorded(rounds: int) -> pd.DataFrame:
 
 
 def growth() -> pd.DataFrame:
-    """CPU seconds and megabytes of tables as one thing after another doubles."""
+    """CPU seconds and megabytes as one thing after another doubles, each in a process of its own."""
     rows = []
-
-    def row(what: str, value: int, steps: int = STEPS, unlabelled: int = 6000, students: int = 1) -> None:
-        chain = make_chain(steps, 10, unlabelled)
-        learners = [gped.Learner(spec, chain) for spec in base_students(students, 10, steps)]
-
-        def run() -> None:
-            for reading in chain:
-                for learner in learners:
-                    if learner.listens_at(reading.step):
-                        learner.update(reading, chain.inputs[reading.indices])
-
-        seconds = cpu_seconds(run)
-        tables = sum(U.means.nbytes + U.counts.nbytes for learner in learners for U in learner.U)
-        rows.append({"grows": what, "to": value, "seconds": seconds, "table of U_o in MB": tables / 1e6})
-
-    for steps in (300, 600, 1200):
-        row("T", steps, steps=steps)
-    for unlabelled in (6000, 12_000, 24_000):
-        row("inputs in D'", unlabelled, unlabelled=unlabelled)
-    for students in (1, 2, 4, 8):
-        row("students", students, students=students)
+    fork = multiprocessing.get_context("fork")  # quick to start, and its memory is counted from where we are
+    for what, values in GROWS.items():
+        for value in values:
+            with fork.Pool(1) as pool:
+                seconds, tables, memory = pool.apply(_run, (what, value))
+            rows.append(
+                {"grows": what, "to": value, "seconds": seconds, "table of U_o, MB": tables, "memory, MB": memory}
+            )
     return pd.DataFrame(rows)
+
+
+def _run(what: str, value: int) -> tuple[float, float, float]:
+    """CPU seconds of a run in which one thing has this size, megabytes of its tables, and by how much memory grew."""
+    start = _megabytes()
+    names = {"T": "steps", "inputs in D": "labelled", "inputs in D'": "unlabelled"}
+    chain = make_chain(**({names[what]: value} if what in names else {}))
+    count = value if what == "students" else 1
+    learners = [gped.Learner(spec, chain) for spec in base_students(count, 10, chain.info.steps)]
+
+    def run() -> None:
+        for reading in chain:
+            for learner in learners:
+                if learner.listens_at(reading.step):
+                    learner.update(reading, chain.inputs[reading.indices])
+
+    seconds = cpu_seconds(run)
+    tables = sum(U.means.nbytes + U.counts.nbytes for learner in learners for U in learner.U) / 1e6
+    return seconds, tables, _megabytes() - start
+
+
+def _megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score, roc_curve
+
+# scikit-learn is imported where it is used: it takes more than a second, which most tables and figures can save.
 
 Array = np.ndarray
 
@@ -61,6 +62,8 @@ def entropy_mae(student: Array, ensemble: Array) -> float:
 
 def auroc(in_distribution: Array, out_of_distribution: Array) -> float:
     """Probability that an out-of-distribution input has the higher score, ties counting half."""
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(*_detection(in_distribution, out_of_distribution)))
 
 
@@ -69,11 +72,15 @@ def aupr(in_distribution: Array, out_of_distribution: Array) -> float:
 
     It depends on the share of positives, so compare it on equal counts: see `equal_counts`.
     """
+    from sklearn.metrics import average_precision_score
+
     return float(average_precision_score(*_detection(in_distribution, out_of_distribution)))
 
 
 def fpr95(in_distribution: Array, out_of_distribution: Array) -> float:
     """Share of in-distribution inputs flagged at the threshold that catches at least 95 % of the others."""
+    from sklearn.metrics import roc_curve
+
     false_positives, true_positives, _ = roc_curve(
         *_detection(in_distribution, out_of_distribution), drop_intermediate=False
     )
@@ -119,6 +126,8 @@ def ndcg(ensemble: Array, student: Array, k: int = 20, sample: int = 100, trials
     The gain of an input is the ensemble's uncertainty, or 0 where that is negative. The samples depend on the seed
     and the number of inputs alone, so that every method is judged on the same ones.
     """
+    from sklearn.metrics import ndcg_score
+
     if len(ensemble) != len(student):
         raise ValueError(f"there are {len(ensemble)} uncertainties of the ensemble and {len(student)} of the student.")
     if not 1 <= k <= sample <= len(ensemble):

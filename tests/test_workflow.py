@@ -307,6 +307,27 @@ def test_an_unknown_target_says_so(project):
     assert "all_tabels" in result.stdout
 
 
+# Several seeds
+
+
+def test_several_seeds_become_means_with_their_spread(changed):
+    """What one run with two seeds says is what runs with one of them say."""
+    numbers = {"first": pd.read_csv(changed / "results/tiny/tables/estimators_cnn_mnist.csv")}
+    for name, seeds, figures in (("second", [1], ()), ("both", [0, 1], ("tradeoff_nll_cnn_mnist",))):
+        (changed / f"{name}.yaml").write_text(f"run: {name}\nseeds: {seeds}\n")
+        command = ("estimators_cnn_mnist", *figures, "--configfile", "tests/tiny.yaml", f"{name}.yaml")
+        result = snakemake(changed, *command)
+        assert result.returncode == 0, result.stdout[-3000:]
+        numbers[name] = pd.read_csv(changed / f"results/{name}/tables/estimators_cnn_mnist.csv")
+    for column in ("teacher_nll", "student_nll_us", "entropy_mae_uo"):
+        single = np.array([numbers["first"][column][0], numbers["second"][column][0]])
+        assert single[0] != single[1]
+        assert numbers["both"][column][0] == pytest.approx(single.mean(), abs=1e-5)
+        assert numbers["both"][f"{column}_seed_std"][0] == pytest.approx(single.std(ddof=1), abs=1e-5)
+    assert re.search(r"\d ± \d", (changed / "results/both/tables/estimators_cnn_mnist.md").read_text())
+    assert (changed / "results/both/figures/tradeoff_nll_cnn_mnist.png").exists()
+
+
 # Bad input
 
 

@@ -84,6 +84,9 @@ def tradeoff(paths: list[Path], what: str, role: str) -> Figure:
     for axis, letter, (unit, method) in zip(axes, "abcd", panels, strict=True):
         students = numbers[numbers["method"] == method].sort_values([unit, column])
         axis.scatter(students[unit], students[column], s=9, color=GREY, alpha=0.7, label="individual student", zorder=2)
+        if f"{column}_seed_std" in students:
+            spread = students[f"{column}_seed_std"]
+            axis.errorbar(students[unit], students[column], spread, fmt="none", ecolor=GREY, elinewidth=0.7, zorder=1)
         frontier = best.accumulate(students[column].to_numpy())
         on = students[column].to_numpy() == frontier
         on &= np.concatenate([[True], np.diff(frontier) != 0]) if len(on) else on
