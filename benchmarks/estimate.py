@@ -29,6 +29,7 @@ def configuration(files: list[Path]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for file in (ROOT / "config.yaml", *files):
         update_config(config, yaml.safe_load(file.read_text()))
+    config["models"] = {role: model for role, model in config["models"].items() if model is not None}
     return config
 
 

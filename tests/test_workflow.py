@@ -307,6 +307,13 @@ def test_an_unknown_target_says_so(project):
     assert "all_tabels" in result.stdout
 
 
+def test_a_model_that_is_null_is_left_out(project):
+    (project / "one.yaml").write_text("run: one\nmodels: {cnn_mnist: null, cnn_cifar10: null}\n")
+    result = snakemake(project, "-n", "all_tables", "ablations", "--configfile", "tests/tiny.yaml", "one.yaml")
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert "fcnn-MNIST5k" in result.stdout and " cnn-" not in result.stdout
+
+
 # Several seeds
 
 

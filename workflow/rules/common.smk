@@ -16,6 +16,10 @@ from gped.names import StudentId
 from workflow.scripts import manifest
 
 SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+# A file laid over another can only add to it, so a model is left out by setting it to null.
+config["models"] = {
+    role: model for role, model in config["models"].items() if model is not None
+}
 try:
     check(
         config,
