@@ -1,0 +1,64 @@
+"""The committed reference run: its pages follow from its numbers, and what the documents quote stands in them."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from gped.matrix import Matrix
+from workflow.scripts import claims, compare
+from workflow.scripts.render import PUBLISHED
+
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "results/reference"
+PARTS = sorted(path.parent for path in REFERENCE.glob("*/manifest.json"))
+PAGE = (ROOT / "docs/reference.md").read_text()
+
+
+def tables(part: Path, names: tuple[str, ...]) -> dict[str, pd.DataFrame]:
+    files = (part / f"tables/{name}.csv" for name in names)
+    return {file.stem: pd.read_csv(file) for file in files if file.exists()}
+
+
+def published(*names: str) -> dict[str, pd.DataFrame]:
+    return {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in names}
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_every_number_stands_beside_the_published_one_with_the_verdict_that_follows(part):
+    lengths = Matrix(yaml.safe_load((part / "config.yaml").read_text())).chain_lengths()
+    expected = compare.compare(published(*compare.TABLES), tables(part, compare.TABLES), lengths)
+    committed = pd.read_csv(part / "tables/published_vs_reproduced.csv")
+    assert len(committed) == 516
+    assert committed["verdict"].tolist() == expected["verdict"].tolist()
+    pd.testing.assert_series_equal(committed["reproduced"], expected["reproduced"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_the_claims_follow_from_the_numbers(part):
+    ours = tables(part, (*compare.TABLES, "tradeoff"))
+    expected = claims.judge(published(*compare.TABLES, "text"), ours).fillna("")
+    committed = pd.read_csv(part / "tables/claims.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(committed, expected, check_dtype=False)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_the_configuration_that_was_laid_over_the_preset_is_there(part):
+    config = yaml.safe_load((part / "config.yaml").read_text())
+    own = yaml.safe_load((REFERENCE / f"{part.name}.yaml").read_text())
+    assert config["preset"] == "reduced"
+    assert config["experiments"] == own["experiments"]
+    command = f"--configfile results/reference/{part.name}.yaml --config preset=reduced"
+    assert command in PAGE
+
+
+def test_what_the_page_quotes_stands_in_the_tables():
+    rendered = "".join(path.read_text() for part in PARTS for path in part.glob("tables/*.md"))
+    quoted = re.findall(r"\d\.\d{3} \(\d\.\d{3}\)", PAGE)
+    assert len(quoted) >= 15
+    assert [number for number in quoted if number not in rendered] == []
+    judged = (REFERENCE / "experiment4/tables/claims.md").read_text()
+    for found in re.findall(r"\| (\d+ of \d+):", PAGE):
+        assert f"| {found} |" in judged
