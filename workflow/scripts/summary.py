@@ -32,6 +32,7 @@ STYLE = """
 }
 """
 CLASSES = {"holds": "holds", "holds partly": "partly", "does not hold": "fails", "not measured": "unmeasured"}
+"""Verdicts, and how they look."""
 
 
 def introduction(settings: dict[str, Any], compared: pd.DataFrame) -> list[str]:
@@ -72,11 +73,11 @@ def summary(settings: dict[str, Any], claims: pd.DataFrame, compared: pd.DataFra
     ]
     verdicts = [
         f'<tr><td>{text(row.claim)}</td><td class="verdict {CLASSES[row.verdict]}">{text(row.verdict)}</td>'
-        f"<td>{text(row.evidence)}</td></tr>"
+        f"<td>{text(': '.join(filter(None, (row.reproduced, row.evidence))))}</td></tr>"
         for row in claims.itertuples()
     ]
     heads = ("Model", "Data", "Training images", "Masks (pixels)", "Steps", "Chains", "Students")
-    counted = claims["verdict"].value_counts()
+    counted = {verdict: int((claims["verdict"] == verdict).sum()) for verdict in CLASSES}
     caption, picture = text(settings["caption"]), base64.b64encode(figure).decode()
     return f"""<style>{STYLE}</style>
 <div class="gped">
@@ -87,7 +88,7 @@ def summary(settings: dict[str, Any], claims: pd.DataFrame, compared: pd.DataFra
 <tbody>{"".join(models)}</tbody></table></div>
 <p>Seeds: {", ".join(map(str, settings["seeds"]))}. Experiments: {", ".join(map(str, settings["experiments"]))}.</p>
 <h2>The paper’s claims</h2>
-<p>{text(", ".join(f"{count} {verdict}" for verdict, count in counted.items()))}.</p>
+<p>{text(", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count))}.</p>
 <table class="claims"><thead><tr><th>Claim</th><th>Verdict</th><th>Evidence in this run</th></tr></thead>
 <tbody>{"".join(verdicts)}</tbody></table>
 <h2>{caption}</h2>
