@@ -147,7 +147,8 @@ def test_a_misspelt_student_or_folder_gets_a_sentence_with_a_suggestion(saved):
 def test_a_prediction_goes_to_a_file_as_a_whole_or_not_at_all(saved):
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(saved / "one.png")
     (saved / "said.csv").write_text("older")
-    gped_command("predict", saved / "student.safetensors", saved / "two.png", "--output", saved / "said.csv")
+    wrong = gped_command("predict", saved / "student.safetensors", saved / "two.png", "--output", saved / "said.csv")
+    assert wrong.returncode == 1 and "there are no images at" in wrong.stderr
     assert (saved / "said.csv").read_text() == "older"
     result = gped_command("predict", saved / "student.safetensors", saved / "one.png", "--output", saved / "said.csv")
     assert result.returncode == 0 and (saved / "said.csv").read_text().startswith("input,class,total,data,knowledge")
