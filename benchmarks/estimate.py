@@ -16,6 +16,7 @@ from snakemake.utils import update_config
 
 import gped
 from gped.architectures import BY_ROLE, Architecture
+from gped.configuration import chosen_models
 from gped.matrix import Matrix
 from gped.readings import Reading, ReadingsInfo
 from gped.suggestions import meant, missing
@@ -29,7 +30,7 @@ def configuration(files: list[Path]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for file in (ROOT / "config.yaml", *files):
         update_config(config, yaml.safe_load(file.read_text()))
-    config["models"] = {role: model for role, model in config["models"].items() if model is not None}
+    config["models"] = chosen_models(config)
     return config
 
 

@@ -12,6 +12,11 @@ class ConfigurationError(ValueError):
     """A configuration that cannot be run. The message has one line for each mistake."""
 
 
+def chosen_models(config: dict[str, Any]) -> dict[str, Any]:
+    """The models that take part. A file laid over another can only add to it, so null leaves one out."""
+    return {role: model for role, model in config["models"].items() if model is not None}
+
+
 def check(config: dict[str, Any], schema: dict[str, Any]) -> None:
     """Raise a `ConfigurationError` that names each wrong key and what it may be."""
     import jsonschema

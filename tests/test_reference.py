@@ -1,5 +1,6 @@
 """The committed reference run: its pages follow from its numbers, and what the documents quote stands in them."""
 
+import html
 import re
 from pathlib import Path
 
@@ -52,6 +53,17 @@ def test_the_configuration_that_was_laid_over_the_preset_is_there(part):
     assert config["experiments"] == own["experiments"]
     command = f"--configfile results/reference/{part.name}.yaml --config preset=reduced"
     assert command in PAGE
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_the_summary_tells_the_verdicts_and_how_many_numbers_were_made(part):
+    page = html.unescape((part / "summary.html").read_text())
+    compared, judged = (pd.read_csv(part / f"tables/{name}.csv") for name in ("published_vs_reproduced", "claims"))
+    made = compared[compared["verdict"] != "not produced"]
+    assert f"It makes {len(made)} of the 516 numbers" in page
+    assert f"{(made['verdict'] == 'within').sum()} within" in page
+    for row in judged.itertuples():
+        assert re.search(re.escape(f"<td>{row.claim}</td>") + rf'<td class="verdict \w+">{row.verdict}</td>', page)
 
 
 def test_what_the_page_quotes_stands_in_the_tables():

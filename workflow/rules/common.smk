@@ -9,17 +9,14 @@ from snakemake.settings.types import DeploymentMethod
 
 from gped.codehash import code_hash
 from gped import resources as needs
-from gped.configuration import ConfigurationError, check
+from gped.configuration import ConfigurationError, check, chosen_models
 from gped.matrix import PUBLISHED, TIDY, Matrix
 from gped.names import StudentId
 
 from workflow.scripts import manifest
 
 SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
-# A file laid over another can only add to it, so a model is left out by setting it to null.
-config["models"] = {
-    role: model for role, model in config["models"].items() if model is not None
-}
+config["models"] = chosen_models(config)
 try:
     check(
         config,
