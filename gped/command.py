@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from gped.data.images import DataError
+from gped.data.images import DataError, replacing
 
 
 def main() -> None:
@@ -63,10 +63,8 @@ def write_prediction(file: Path, paths: list[Path], output: Path | None) -> None
     if output is None:
         write_csv(sys.stdout, names, prediction)
         return
-    part = output.with_name(f"{output.name}.part")
-    with part.open("w", newline="") as out:
+    with replacing(output) as part, part.open("w", newline="") as out:
         write_csv(out, names, prediction)
-    part.replace(output)
 
 
 def write_onnx(file: Path, output: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gped.data.images import replacing
 from gped.heads import Dirichlet
 from gped.students import Prediction, Student
 
@@ -54,8 +55,7 @@ def export_onnx(student: Student, path: str | os.PathLike[str]) -> None:
     model = _Deployed(student).eval()
     dtype = torch.uint8 if student.from_bytes else torch.float32
     example = torch.zeros(2, *student.architecture.input_shape, dtype=dtype)
-    part = Path(f"{path}.part")
-    with warnings.catch_warnings():
+    with replacing(Path(path)) as part, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of its own internals
         torch.onnx.export(
             model,
@@ -68,7 +68,6 @@ def export_onnx(student: Student, path: str | os.PathLike[str]) -> None:
             dynamo=True,
             verbose=False,
         )
-    part.replace(path)
 
 
 class _Deployed(nn.Module):
