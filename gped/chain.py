@@ -148,17 +148,17 @@ class Chain:
     @torch.enable_grad()
     def step(self) -> None:
         """Draw θ_{t+1} and let the references hear of it."""
-        batch = self._order.next()
-        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels[batch])
+        batch = self._order.next().to(self.labels.device)
+        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels.index_select(0, batch))
         if log_likelihood.shape != batch.shape:
             raise ValueError(
                 f"log_likelihood gave values of shape {tuple(log_likelihood.shape)} for {len(batch)} inputs: it must "
                 "give one number for each input."
             )
-        mean = log_likelihood.mean()
-        gradient = torch.autograd.grad(mean * len(self.labels), self._parameters, materialize_grads=True)
+        weight = torch.full_like(log_likelihood, len(self.labels) / len(batch))  # N/|S|
+        gradient = torch.autograd.grad(log_likelihood, self._parameters, weight, materialize_grads=True)
         self.t += 1
-        self._check(-mean.item())
+        self._check(-log_likelihood.detach().mean().item())
         self.sampler.update(self._views, gradient, self.t, self._noise)
         for reference in self.references.values():
             if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:

@@ -9,15 +9,14 @@ PACKAGE = Path(__file__).parent
 
 def code_hash(script: Path) -> str:
     """Hash of a script and of everything in this checkout that it imports, directly or not."""
-    digest, seen, waiting = hashlib.sha256(), set(), [script]
+    digest, trees, waiting = hashlib.sha256(), dict[Path, ast.Module](), [script]
     while waiting:
         path = waiting.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        waiting += sorted(_imported(_what_runs(path)))
-    for path in sorted(seen):
-        digest.update(path.name.encode() + ast.dump(_what_runs(path)).encode())
+        if path not in trees:
+            trees[path] = _what_runs(path)
+            waiting += _imported(trees[path])
+    for path, tree in sorted(trees.items()):
+        digest.update(path.name.encode() + ast.dump(tree).encode())
         if path.with_suffix(".c").is_file():  # what a module compiles is its code, too
             digest.update(path.with_suffix(".c").read_bytes())
     return digest.hexdigest()[:16]

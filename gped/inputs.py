@@ -42,7 +42,7 @@ class Scaling:
     def __call__(self, images: Tensor) -> Tensor:
         """Scale images, bytes or already in [0, 1], with channels as the second dimension."""
         pixels = _unit(images)
-        if self == Scaling():
+        if self == _NONE:
             return pixels
         mean, std = self._like(pixels)
         return (pixels - mean) / std
@@ -56,6 +56,9 @@ class Scaling:
     def _like(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         shape = (-1, *[1] * (pixels.dim() - 2))
         return pixels.new_tensor(self.mean).view(shape), pixels.new_tensor(self.std).view(shape)
+
+
+_NONE = Scaling()
 
 
 def _unit(images: Tensor) -> Tensor:
@@ -109,8 +112,10 @@ class Inputs:
         return len(self.images)
 
     def __getitem__(self, which: Tensor | slice) -> Tensor:
-        # index_select takes rows of bytes fifteen times faster than indexing.
-        images = self.images.index_select(0, which) if isinstance(which, Tensor) else self.images[which]
+        if isinstance(which, Tensor):  # index_select takes rows of bytes fifteen times faster than indexing
+            images = self.images.index_select(0, which.to(self.images.device))
+        else:
+            images = self.images[which]
         inputs = self.scaling(images)
         if inputs.dim() == 4:  # convolutions are 1.4 to 2.1 times faster on channels-last memory
             inputs = inputs.contiguous(memory_format=torch.channels_last)

@@ -1,4 +1,4 @@
-"""Normal numbers from a small compiled kernel (native.c), three and a half times as fast as torch's on one core.
+"""Normal numbers from a small compiled kernel (native.c), five times as fast as torch's on one core.
 
 An option, because it needs a C compiler and its numbers are other than torch's. Given a seed they are the same in every
 run on the same kind of machine.
@@ -11,7 +11,6 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,19 +29,25 @@ class NativeGenerator:
     """
 
     def __init__(self, seed: str) -> None:
-        self._fill = _kernel()
+        self._library = _kernel()
         words = b"".join(hashlib.sha256(f"{seed}/{part}".encode()).digest() for part in range(4 * LANES * 4 // 32))
         self._state = np.frombuffer(words, np.uint32).reshape(4, LANES).copy()
 
     def normal_(self, out: Tensor) -> Tensor:
         """Fill a tensor with independent standard normal numbers."""
-        if out.dtype != torch.float32 or out.device.type != "cpu" or not out.is_contiguous():
-            raise ValueError(
-                f"noise='native' is for contiguous float32 on the CPU, not for {out.dtype} on {out.device}. Use "
-                "noise='torch'."
-            )
-        self._fill(self._state.ctypes.data, out.data_ptr(), out.numel())
+        _check(out)
+        self._library.gped_normal(self._state.ctypes.data, out.data_ptr(), out.numel())
         return out
+
+    def move_(self, value: Tensor, keep: float, slope: Tensor, rate: float, deviation: float) -> Tensor:
+        """value ← keep · value + rate · slope + deviation · noise, in one pass."""
+        _check(value)
+        if slope.dtype != value.dtype or slope.shape != value.shape or slope.stride() != value.stride():
+            slope = torch.empty_like(value).copy_(slope)
+        self._library.gped_move(
+            self._state.ctypes.data, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation
+        )
+        return value
 
     def get_state(self) -> Tensor:
         """The state, for a checkpoint."""
@@ -53,9 +58,18 @@ class NativeGenerator:
         self._state[:] = state.numpy()
 
 
+def _check(out: Tensor) -> None:
+    """Any order of dimensions will do, but no gaps between the numbers."""
+    if out.dtype != torch.float32 or out.device.type != "cpu" or not torch.ops.aten.is_non_overlapping_and_dense(out):
+        raise ValueError(
+            f"noise='native' is for contiguous float32 on the CPU, not for {out.dtype} on {out.device}. Use "
+            "noise='torch'."
+        )
+
+
 @functools.cache
-def _kernel() -> Callable[[int, int, int], None]:
-    """The compiled function. Compiled anew by every process, in half a second: a cached one could be a stranger's."""
+def _kernel() -> ctypes.CDLL:
+    """The compiled functions. Compiled anew by every process, in half a second: a cached one could be a stranger's."""
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
         raise RuntimeError("noise='native' needs a C compiler, and there is no cc, gcc or clang. Use noise='torch'.")
@@ -66,10 +80,11 @@ def _kernel() -> Callable[[int, int, int], None]:
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
             raise RuntimeError(f"{SOURCE} could not be compiled: {result.stderr.strip()[-500:]}. Use noise='torch'.")
-        fill = ctypes.CDLL(str(library)).gped_normal
-    fill.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
-    fill.restype = None
-    return fill
+        kernel = ctypes.CDLL(str(library))
+    kernel.gped_normal.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64]
+    kernel.gped_move.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] + [ctypes.c_float] * 3
+    kernel.gped_normal.restype = kernel.gped_move.restype = None
+    return kernel
 
 
 def _vector_units() -> list[str]:

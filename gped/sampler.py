@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gped.checkpoint import State
 from gped.checks import real
+from gped.native import NativeGenerator
 from gped.randomness import Generator, normal_
 
 StepSize = Callable[[int], float]
@@ -30,6 +31,20 @@ class Noise:
         """New numbers, in the place of the last."""
         normal_(self._vector, self.generator)
         return self._parts
+
+    def move(
+        self, values: Sequence[Tensor], keep: float, slopes: Sequence[Tensor], rate: float, deviation: float
+    ) -> None:
+        """values ← keep · values + rate · slopes + deviation · noise, in place: the step that samplers are made of.
+
+        Native noise does it in one pass over the memory.
+        """
+        if isinstance(self.generator, NativeGenerator):
+            for value, slope in zip(values, slopes, strict=True):
+                self.generator.move_(value, keep, slope, rate, deviation)
+        else:
+            for value, slope, z in zip(values, slopes, self(), strict=True):
+                value.mul_(keep).add_(slope, alpha=rate).add_(z, alpha=deviation)
 
 
 class Sampler(Protocol):

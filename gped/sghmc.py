@@ -39,10 +39,9 @@ class SGHMC:
         eta = self.step_size(t)
         if not self._velocity:
             self._velocity = [torch.zeros_like(parameter) for parameter in theta]
-        for parameter, velocity, slope, z in zip(theta, self._velocity, gradient, noise(), strict=True):
-            velocity.mul_(1 - self.friction)
-            velocity.add_(slope, alpha=eta / 2).add_(parameter, alpha=-eta / 2 * self.prior_precision)
-            velocity.add_(z, alpha=sqrt(self.friction * eta))
+        noise.move(self._velocity, 1 - self.friction, gradient, eta / 2, sqrt(self.friction * eta))
+        for parameter, velocity in zip(theta, self._velocity, strict=True):
+            velocity.add_(parameter, alpha=-eta / 2 * self.prior_precision)
             parameter.add_(velocity)
 
     def state(self) -> State:

@@ -28,8 +28,7 @@ class SGLD:
         """Move θ in place; see `Sampler`."""
         eta = self.step_size(t)
         decay = 1 - eta / 2 * self.prior_precision  # the prior's gradient −τθ needs no place in the loss
-        for parameter, slope, z in zip(theta, gradient, noise(), strict=True):
-            parameter.mul_(decay).add_(slope, alpha=eta / 2).add_(z, alpha=sqrt(eta))
+        noise.move(theta, decay, gradient, eta / 2, sqrt(eta))
 
     def state(self) -> State:
         """What a step leaves behind for the next, besides θ: nothing."""

@@ -64,6 +64,48 @@ def test_all_and_only_the_numbers_that_were_asked_for_are_written(count):
     assert (room[count:] == 7).all() and (room[:count] != 7).all()
 
 
+def rotated(x: np.ndarray, k: int) -> np.ndarray:
+    return (x << np.uint32(k)) | (x >> np.uint32(32 - k))
+
+
+def xoshiro(state: np.ndarray, rows: int) -> np.ndarray:
+    """Words of the lanes' generators, by the definition of xoshiro128++."""
+    a, b, c, d = state.astype(np.uint32)
+    words = []
+    for _ in range(rows):
+        words.append(rotated(a + d, 7) + a)
+        shifted = b << np.uint32(9)
+        c, d = c ^ a, d ^ b
+        b, a = b ^ c, a ^ d
+        c, d = c ^ shifted, rotated(d, 11)
+    return np.concatenate(words)
+
+
+def test_the_numbers_are_those_of_box_and_muller_in_double_precision():
+    generator = NativeGenerator("a")
+    words = xoshiro(generator.get_state().numpy(), 2 * 512 // 16)
+    radius = np.sqrt(-2 * np.log((words[:512] // 2 + 0.5) / 2**31))
+    within, axis = words[512:] << np.uint32(2), words[512:] >> np.uint32(30)
+    angle = np.pi / 4 * within.view(np.int32) / 2**31
+    pair = np.stack([np.cos(angle), np.sin(angle)])
+    pair = np.where(axis & 1, pair[::-1], pair) * np.where(axis & 2, -1, 1)
+    numbers = generator.normal_(torch.empty(1024)).numpy()
+    np.testing.assert_allclose(numbers, (radius * pair).ravel(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1024,), (40, 70), (8, 3, 5, 5)])
+def test_a_step_in_one_pass_is_the_same_step_with_the_same_noise(shape):
+    value, slope = (torch.randn(shape, generator=torch.Generator().manual_seed(k)) for k in (0, 1))
+    if value.dim() == 4:  # filters are channels-last, their gradient need not be
+        value = value.contiguous(memory_format=torch.channels_last)
+    order = torch.argsort(torch.tensor(value.stride()), descending=True, stable=True).tolist()
+    z = torch.empty_like(value)
+    z.permute(order).copy_(NativeGenerator("a").normal_(torch.empty(value.numel())).view(value.permute(order).shape))
+    expected = 0.9 * value + 0.1 * slope + 0.5 * z
+    assert NativeGenerator("a").move_(value, 0.9, slope, 0.1, 0.5) is value
+    torch.testing.assert_close(value, expected)
+
+
 def test_a_chain_with_native_noise_resumes_exactly(make_chain):
     undisturbed, first, second = (make_chain(noise="native") for _ in range(3))
     readings = list(undisturbed)
@@ -81,6 +123,8 @@ def test_a_chain_with_native_noise_resumes_exactly(make_chain):
 def test_what_it_cannot_do_is_said_in_a_sentence(monkeypatch, make_chain):
     with pytest.raises(ValueError, match=r"float32 on the CPU, not for torch\.float64.*noise='torch'"):
         NativeGenerator("a").normal_(torch.empty(3, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"contiguous float32.*noise='torch'"):
+        NativeGenerator("a").move_(torch.empty(6)[::2], 1, torch.empty(3), 1, 1)
     with pytest.raises(ValueError, match="noise is 'fast': it must be 'torch' or 'native'"):
         make_chain(noise="fast")
     native._kernel.cache_clear()

@@ -3,7 +3,7 @@
 import posteriors
 import pytest
 import torch
-from test_sgld import PRIOR, check_stationary_distribution, gaussian_chain
+from test_sgld import PRIOR, Louder, check_stationary_distribution, gaussian_chain
 
 import gped
 
@@ -16,7 +16,7 @@ def test_a_full_batch_chain_has_the_mean_and_variance_of_its_closed_form(frictio
 def test_a_chain_with_noise_for_another_friction_fails_that_check():
     class Wrong(gped.SGHMC):
         def update(self, theta, gradient, t, noise):
-            super().update(theta, gradient, t, lambda: [z / self.friction for z in noise()])
+            super().update(theta, gradient, t, Louder(noise, 1 / self.friction))
 
     with pytest.raises(AssertionError):
         check_stationary_distribution(Wrong(0.1, PRIOR, 0.5), 0.1, 0.5)

@@ -58,6 +58,16 @@ def test_a_full_batch_chain_has_the_mean_and_variance_of_its_closed_form():
     check_stationary_distribution(gped.SGLD(0.1, PRIOR), 0.1)
 
 
+class Louder(gped.Noise):
+    """The same noise, scaled."""
+
+    def __init__(self, noise: gped.Noise, scale: float) -> None:
+        self.generator, self.noise, self.scale = noise.generator, noise, scale
+
+    def __call__(self) -> list[Tensor]:
+        return [self.scale * z for z in self.noise()]
+
+
 class TwiceTheNoise(gped.SGLD):
     """Noise of variance 2η."""
 
@@ -65,7 +75,7 @@ class TwiceTheNoise(gped.SGLD):
         return math.sqrt(2)
 
     def update(self, theta: list[Tensor], gradient: list[Tensor], t: int, noise: gped.Noise) -> None:
-        super().update(theta, gradient, t, lambda: [self.scale(t) * z for z in noise()])
+        super().update(theta, gradient, t, Louder(noise, self.scale(t)))
 
 
 class StepSizeAsDeviation(TwiceTheNoise):

@@ -5,7 +5,6 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
@@ -58,6 +57,8 @@ def robustness(paths: list[Path], role: str) -> Figure:
             axis.set(xlabel="training images", ylim=(0, 1.08 * axis.get_ylim()[1]))
             axis.grid(alpha=0.3)
         return figure
+    import seaborn as sns  # here, because most figures do without it and it takes a second to import
+
     for axis, (column, name) in zip(axes, panels.items(), strict=True):
         grid = numbers.pivot(index="masking_rate", columns="train_size", values=column).sort_index(ascending=False)
         sns.heatmap(

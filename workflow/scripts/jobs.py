@@ -4,6 +4,7 @@ import argparse
 import errno
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,9 @@ def run(main: Callable[[], None]) -> None:
     except (ValueError, RuntimeError, OSError, MemoryError) as error:
         log.debug("", exc_info=True)
         sys.exit(f"{type(error).__name__}: {error}{_remedy(error)}")
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)  # at once: all is written, and to take torch down in good order takes half a second
 
 
 def _remedy(error: Exception) -> str:
