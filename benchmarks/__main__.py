@@ -37,6 +37,23 @@ def picture(one_step: pd.DataFrame, shared: pd.DataFrame, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def ratios(one_step: pd.DataFrame, shared: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
+    """What the tables say, in the ratios that do not depend on the machine's speed."""
+    rows = []
+    for role, steps_of in one_step.groupby("network", sort=False):
+        times = steps_of.set_index("step")["times_ours"]
+        for name in ("ours", "ours, native noise"):
+            rows += [
+                (f"{role}, {name}: times faster than posteriors", times["posteriors"] / times[name]),
+                (f"{role}, {name}: over the bare gradient", times[name] / times["forward and backward"]),
+            ]
+    for thinning, students, _, saving in shared[shared["students"] > 1].itertuples(index=False):
+        rows.append((f"{students} students with H = {thinning}: own chains over one chain", saving))
+    over = recorded.set_index("run")["over the chain"]
+    rows += [(f"{name}: over the chain alone", over[name]) for name in over.index[1:3]]
+    return pd.DataFrame(rows, columns=["what", "ratio"])
+
+
 def main() -> None:
     """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,6 +69,7 @@ def main() -> None:
         "growth": sharing.growth(),
         "startup": overhead.startup(),
     }
+    tables["ratios"] = ratios(tables["steps"], tables["shared"], tables["recorded"])
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         print(f"\n{name}\n{table.to_string(index=False, float_format='%.2f')}")

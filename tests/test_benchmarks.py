@@ -1,5 +1,6 @@
 """The benchmarks measure what they say, in the smallest size."""
 
+import runpy
 import sys
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def test_the_plain_loop_follows_the_gradient_of_the_posterior(monkeypatch):
     for old, gradient, new in zip(before, gradients, network.parameters(), strict=True):
         expected = old - steps.STEP_SIZE / 2 * (steps.INPUTS * gradient + steps.PRIOR * old)
         torch.testing.assert_close(new.detach(), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_the_ratios_are_those_of_the_times():
+    names = {"ours": 2.0, "ours, native noise": 1.0, "posteriors": 6.0, "forward and backward": 0.5}
+    rows = [{"network": "fcnn_mnist", "round": 0, "step": step, "ms": ms} for step, ms in names.items()]
+    shared = pd.DataFrame({"H": 10, "students": [1, 4], "seconds": [2.0, 4.0], "own chains over one": [1.0, 2.0]})
+    recorded = pd.DataFrame({"run": ["chain", "recorded", "saved", "live"], "over the chain": [1.0, 1.01, 1.02, 2.0]})
+    ratios = runpy.run_path(str(ROOT / "benchmarks/__main__.py"))["ratios"]
+    table = ratios(steps.summary(pd.DataFrame(rows)), shared, recorded).set_index("what")["ratio"]
+    assert table.round(6).tolist() == [3, 4, 6, 2, 2, 1.01, 1.02]
+    assert table["fcnn_mnist, ours, native noise: over the bare gradient"] == 2
 
 
 def test_an_estimate_adds_up_the_steps_and_updates_of_the_matrix(monkeypatch):
