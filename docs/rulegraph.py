@@ -22,7 +22,7 @@ WHAT = {
     "draw": "figures: PDF and PNG",
     "compare": "published numbers beside ours",
     "claims": "a verdict on each claim",
-    "draw_comparison": "published against reproduced",
+    "draw_own": "published against reproduced",
     "summarise": "the run on one page",
 }
 WIDTH, HEIGHT, GAP, ROW, MARGIN = 220, 54, 20, 100, 14

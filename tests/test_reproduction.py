@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from workflow.scripts import claims, compare  # noqa: E402 (the workflow is not an installed package)
+from workflow.scripts import claims, compare, draw  # noqa: E402 (the workflow is not an installed package)
 
 LONG = [("FCNN", "MNIST", 10**6), ("CNN", "MNIST", 10**6), ("CNN", "CIFAR10", 10**6)]
 
@@ -170,3 +170,21 @@ def test_claims_about_pruning_compare_error_at_equal_cost(error, parameters, bea
     assert found["Pruning beats exhaustive search at equal cost"][0] == beats
     assert found["Pruning reaches half the base's size with a small loss"][0] == half
     assert found["The best student comes from pruning"][0] == best
+
+
+def test_the_figure_of_schedules_shows_both_gaps_beside_the_published_one(tmp_path):
+    rows = [
+        ("schedule", "CNN", "MNIST", size, 0, setting, "nll_gap", gap)
+        for size, gaps in {10_000: (0.3, -0.1), 60_000: (0.1, 0.1)}.items()
+        for setting, gap in zip(("per pass", "equal"), gaps, strict=True)
+    ]
+    columns = ["ablation", "model", "dataset", "train_size", "masking_rate", "setting", "quantity", "value"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "ablations.csv")
+    (axis,) = draw.schedule([tmp_path / "ablations.csv"]).axes
+    handles, labels = axis.get_legend_handles_labels()
+    drawn = {
+        label: list(getattr(handle, "lines", [handle])[0].get_ydata())
+        for handle, label in zip(handles, labels, strict=True)
+    }
+    assert drawn["per pass"] == [0.3, 0.1] and drawn["equal"] == [-0.1, 0.1]
+    assert drawn["published"] == pytest.approx([0.170, 0.092, 0.058, 0.031])

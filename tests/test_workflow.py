@@ -179,6 +179,7 @@ def test_ablations_train_only_what_the_experiments_have_not(changed):
     assert rows[rows["ablation"] == "pixels"]["value"].nunique() == 2
     assert (rows[rows["quantity"].str.startswith("monte_carlo")]["value"] > 0).all()
     assert "halving as at the largest N" in (changed / "results/tiny/tables/ablations.md").read_text()
+    assert (changed / "results/tiny/figures/schedule.png").exists()
 
 
 def test_on_the_papers_data_published_numbers_stand_beside_ours(real_root, tmp_path):

@@ -1,4 +1,4 @@
-"""Draw one of the paper's figures, as PDF and PNG."""
+"""Draw one of the paper's figures or of our own, as PDF and PNG."""
 
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from gped.data.images import ImageSet
 from gped.data.manipulations import mask
 from gped.uncertainty import decompose_dirichlet
 from workflow.scripts import jobs
+from workflow.scripts.render import PUBLISHED
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # Okabe and Ito: safe for colour-blind readers
 COLUMN, PAGE = 3.4, 7.0  # widths in inches
@@ -221,6 +222,30 @@ def published_vs_reproduced(paths: list[Path]) -> Figure:
     return figure
 
 
+def schedule(paths: list[Path]) -> Figure:
+    """How much worse students are than their teachers over training sizes, for each schedule of the learning rate."""
+    numbers = pd.read_csv(paths[0]).query("ablation == 'schedule' and quantity == 'nll_gap'")
+    published = pd.read_csv(PUBLISHED / "estimators.csv").query("masking_rate == 0")
+    published["gap"] = published["student_nll_us"] - published["teacher_nll"]
+    models = numbers.groupby(["model", "dataset"], sort=False)
+    figure, axes = plt.subplots(1, models.ngroups, figsize=(PAGE, 2.3), squeeze=False)
+    for axis, ((model, dataset), rows) in zip(axes[0], models, strict=True):
+        theirs = published[(published["model"] == model) & (published["dataset"] == dataset)]
+        if len(theirs):
+            axis.plot("train_size", "gap", "^--", ms=3, data=theirs, color=GREY, label="published")
+        settings = rows.groupby("setting", sort=False)
+        for (setting, ours), style, colour in zip(settings, ("o-", "s-"), (BLUE, ORANGE), strict=True):
+            spread = ours.get("value_seed_std")
+            axis.errorbar(
+                "train_size", "value", spread, data=ours, fmt=style, ms=3, color=colour, capsize=2, label=setting
+            )
+        axis.axhline(0, color=GREY, lw=0.6, zorder=0)
+        axis.set(title=f"{model}, {dataset}", xlabel="training images", ylabel="student NLL − teacher NLL")
+        axis.legend()
+        axis.grid(alpha=0.3)
+    return figure
+
+
 def draw(name: str, paths: list[Path], data_seed: int) -> Figure:
     """The figure of that name."""
     kind, _, rest = name.partition("_")
@@ -234,6 +259,7 @@ def draw(name: str, paths: list[Path], data_seed: int) -> Figure:
         "comparison": comparison_gped_end2,
         "joint": joint_entropy,
         "published": published_vs_reproduced,
+        "schedule": schedule,
     }[kind](paths)
 
 
