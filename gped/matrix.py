@@ -5,10 +5,11 @@ never by the experiment that asked for it, so that experiments share theirs.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
+from gped.ablations import Ablation, every, set_otherwise
 from gped.names import Cell, StudentId
 
 PAPER_STEPS = 10**6
@@ -19,16 +20,6 @@ PUBLISHED = ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg")
 TIDY = (*PUBLISHED, "tradeoff", "ood_extended", "accuracy", "pruning")
 """The run's tidy files."""
 ESTIMATORS = ("us", "uo")
-NOISE = 1e-3  # on the inputs D', as in Bayesian Dark Knowledge
-
-
-class Ablation(NamedTuple):
-    """One setting of something that the paper left open, and the cell and student on which it is measured."""
-
-    name: str
-    setting: str
-    cell: Cell
-    student: StudentId | None = None  # None if only the teacher is looked at
 
 
 class Matrix:
@@ -146,46 +137,7 @@ class Matrix:
 
     def ablations(self) -> list[Ablation]:
         """Every setting that is compared."""
-        every = (*self._schedules(), *self._of_the_fcnn(), *self._scalings(), *self._references())
-        return [ablation for ablation in every if ablation.name in self.config["ablations"]]
-
-    def _schedules(self) -> Iterator[Ablation]:
-        """Does the gap shrink with data, or with the learning-rate budget that a student gets with more data?"""
-        for role in self.masked_roles:
-            student = self.student(role, "predictive", "us")
-            for cell in self.grid(role):
-                if cell.mask == min(self.models[role]["masks"]):
-                    yield Ablation("schedule", "halving per pass over D", cell, student)
-                    yield Ablation("schedule", "halving as at the largest N", cell, replace(student, variant="budget"))
-
-    def _of_the_fcnn(self) -> Iterator[Ablation]:
-        role = "fcnn_mnist"
-        if role not in self.models:
-            return
-        plain, end2 = self.student(role, "predictive", "us"), self.student(role, "end2", "us")
-        for cell in self.full(role):
-            yield Ablation("dropout", "after every hidden layer", cell, plain)
-            yield Ablation("dropout", "after the first hidden layer only", cell, replace(plain, variant="first"))
-            yield Ablation("input noise", f"{self.models[role]['students']['input_noise']:g}", cell, plain)
-            yield Ablation("input noise", f"{NOISE:g}", cell, replace(plain, variant="noise"))
-        for cell in self.focus(role):
-            yield Ablation("EnD² temperatures", "as configured", cell, end2)
-            yield Ablation("EnD² temperatures", "all 1", cell, replace(end2, variant="cold"))
-            yield Ablation("EnD² temperatures", "prediction as in training", cell, replace(end2, variant="warm"))
-
-    def _scalings(self) -> Iterator[Ablation]:
-        if "cnn_cifar10" not in self.models:
-            return
-        words = {True: "standardised", False: "in [0, 1]"}
-        configured = self.models["cnn_cifar10"]["standardise"]
-        for cell in self.focus("cnn_cifar10"):
-            yield Ablation("pixels", words[configured], cell)
-            yield Ablation("pixels", words[not configured], replace(cell, variant="rescaled"))
-
-    def _references(self) -> Iterator[Ablation]:
-        for role in self.models:
-            for cell in self.full(role):
-                yield Ablation("reference", f"every {self.models[role]['chain']['reference_every']} steps", cell)
+        return [ablation for ablation in every(self) if ablation.name in self.config["ablations"]]
 
     def ablated_cells(self) -> list[Cell]:
         """The cells that only ablations need."""
@@ -240,7 +192,7 @@ class Matrix:
 
     def fine_tuning_steps(self, cell: Cell) -> int:
         """F."""
-        return self._steps(cell, self.models[cell.role]["pruning"]["fine_tuning"])
+        return self.in_steps(cell, self.models[cell.role]["pruning"]["fine_tuning"])
 
     def training(self, cell: Cell, kind: str) -> dict[str, Any]:
         """Settings of the students of one kind in a cell; the rest is in their slugs."""
@@ -254,7 +206,7 @@ class Matrix:
             "inputs": self.inputs(cell),
             "steps": model["chain"]["steps"],
             "learning_rate": students["learning_rate"],
-            "halving_every": self._steps(cell, students["halving"]),
+            "halving_every": self.in_steps(cell, students["halving"]),
             "input_noise": students["input_noise"],
             "dropout": {"plain": students["dropout"], "pruned": 0.0}.get(kind, students["joint_dropout"]),
         }
@@ -266,26 +218,9 @@ class Matrix:
             }
         if kind == "end2":
             settings["end2"] = students["end2"]
-        return settings | self._variant(cell, variant)
+        return settings | set_otherwise(self, cell, variant)
 
-    def _variant(self, cell: Cell, variant: str) -> dict[str, Any]:
-        """What an ablation sets otherwise."""
-        students = self.models[cell.role]["students"]
-        if variant == "budget":
-            largest = replace(cell, train_size=max(self.models[cell.role]["train_sizes"]))
-            return {"halving_every": self._steps(largest, students["halving"])}
-        if variant == "first":
-            return {"dropout_layers": 1}
-        if variant == "noise":
-            return {"input_noise": NOISE}
-        if variant == "cold":
-            cold = dict.fromkeys(("temperature", "teacher_temperature", "prediction_temperature"), 1)
-            return {"end2": students["end2"] | cold}
-        if variant == "warm":
-            return {"end2": students["end2"] | {"prediction_temperature": students["end2"]["temperature"]}}
-        return {}
-
-    def _steps(self, cell: Cell, duration: str) -> int:
+    def in_steps(self, cell: Cell, duration: str) -> int:
         """A duration in steps of the chain, whether it is given as "250 steps" or "200 epochs".
 
         An epoch is a pass over D, shortened as much as the chain is shorter than the paper's.
@@ -348,9 +283,9 @@ class Matrix:
     def needs(self, numbers: str) -> Iterator[tuple[Cell, list[StudentId]]]:
         """The cells, and of each the students, that a file of numbers is computed from."""
         if numbers == "ablations":
-            every = self.ablations()
-            for cell in dict.fromkeys(one.cell for one in every):
-                yield cell, list(dict.fromkeys(one.student for one in every if one.cell == cell and one.student))
+            for cell in dict.fromkeys(one.cell for one in self.ablations()):
+                students = [one.student for one in self.ablations() if one.cell == cell and one.student]
+                yield cell, list(dict.fromkeys(students))
             return
         for role in self.models:
             if numbers == "exp1":
