@@ -106,10 +106,12 @@ def recorded(rounds: int) -> pd.DataFrame:
 def growth() -> pd.DataFrame:
     """CPU seconds and megabytes as one thing after another doubles, each in a process of its own."""
     rows = []
-    fork = multiprocessing.get_context("fork")  # quick to start, and its memory is counted from where we are
+    fresh = multiprocessing.get_context(
+        "spawn"
+    )  # a fork would use memory that we have given back, and seem not to grow
     for what, values in GROWS.items():
         for value in values:
-            with fork.Pool(1) as pool:
+            with fresh.Pool(1) as pool:
                 seconds, tables, memory = pool.apply(_run, (what, value))
             rows.append(
                 {"grows": what, "to": value, "seconds": seconds, "table of U_o, MB": tables, "memory, MB": memory}
@@ -119,6 +121,7 @@ def growth() -> pd.DataFrame:
 
 def _run(what: str, value: int) -> tuple[float, float, float]:
     """CPU seconds of a run in which one thing has this size, megabytes of its tables, and by how much memory grew."""
+    torch.set_num_threads(1)
     start = _megabytes()
     names = {"T": "steps", "inputs in D": "labelled", "inputs in D'": "unlabelled"}
     chain = make_chain(**({names[what]: value} if what in names else {}))
