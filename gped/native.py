@@ -1,4 +1,4 @@
-"""Normal numbers from a small compiled kernel (native.c), five times as fast as torch's on one core.
+"""Normal numbers from a small compiled kernel (native.c), four times as fast as torch's on one core.
 
 An option, because it needs a C compiler and its numbers are other than torch's. Given a seed they are the same in every
 run on the same kind of machine.
