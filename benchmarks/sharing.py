@@ -106,9 +106,8 @@ def recorded(rounds: int) -> pd.DataFrame:
 def growth() -> pd.DataFrame:
     """CPU seconds and megabytes as one thing after another doubles, each in a process of its own."""
     rows = []
-    fresh = multiprocessing.get_context(
-        "spawn"
-    )  # a fork would use memory that we have given back, and seem not to grow
+    # Not forked: a fork would use memory that we have given back, and seem not to grow.
+    fresh = multiprocessing.get_context("spawn")
     for what, values in GROWS.items():
         for value in values:
             with fresh.Pool(1) as pool:

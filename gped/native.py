@@ -62,8 +62,8 @@ def _check(out: Tensor) -> None:
     """Any order of dimensions will do, but no gaps between the numbers."""
     if out.dtype != torch.float32 or out.device.type != "cpu" or not torch.ops.aten.is_non_overlapping_and_dense(out):
         raise ValueError(
-            f"noise='native' is for contiguous float32 on the CPU, not for {out.dtype} on {out.device}. Use "
-            "noise='torch'."
+            f"noise='native' is for float32 on the CPU without gaps in memory, not for {out.dtype} on {out.device} with "
+            f"strides {out.stride()}. Use noise='torch'."
         )
 
 
