@@ -50,7 +50,8 @@ def ratios(one_step: pd.DataFrame, shared: pd.DataFrame, recorded: pd.DataFrame)
     for thinning, students, _, saving in shared[shared["students"] > 1].itertuples(index=False):
         rows.append((f"{students} students with H = {thinning}: own chains over one chain", saving))
     over = recorded.set_index("run")["over the chain"]
-    rows += [(f"{name}: over the chain alone", over[name]) for name in over.index[1:3]]
+    for name in ("chain, recorded", "chain, recorded, with checkpoints"):
+        rows.append((f"{name}: over the chain alone", over[name]))
     return pd.DataFrame(rows, columns=["what", "ratio"])
 
 

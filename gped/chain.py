@@ -238,7 +238,11 @@ class Chain:
 def _noise_generator(source: str, seed: int, device: torch.device) -> Generator:
     if source not in ("torch", "native"):
         raise ValueError(f"noise is {source!r}: it must be 'torch' or 'native'.")
-    return stream(seed, "noise", device) if source == "torch" else NativeGenerator(f"{seed}/noise")
+    if source == "torch":
+        return stream(seed, "noise", device)
+    if device.type != "cpu":
+        raise ValueError(f"noise is 'native', which is for the CPU, but the device is {device}. Use noise='torch'.")
+    return NativeGenerator(f"{seed}/noise")
 
 
 class _Passes:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import product
 from typing import Any
 
-from gped.ablations import Ablation, every, set_otherwise
+from gped import ablations
 from gped.names import Cell, StudentId
 
 PAPER_STEPS = 10**6
@@ -135,9 +135,9 @@ class Matrix:
 
     # Ablations: what the paper left open, on a cell or two each. They change no cell or student of the experiments.
 
-    def ablations(self) -> list[Ablation]:
+    def ablations(self) -> list[ablations.Ablation]:
         """Every setting that is compared."""
-        return [ablation for ablation in every(self) if ablation.name in self.config["ablations"]]
+        return [ablation for ablation in ablations.every(self) if ablation.name in self.config["ablations"]]
 
     def ablated_cells(self) -> list[Cell]:
         """The cells that only ablations need."""
@@ -218,7 +218,7 @@ class Matrix:
             }
         if kind == "end2":
             settings["end2"] = students["end2"]
-        return settings | set_otherwise(self, cell, variant)
+        return settings | ablations.set_otherwise(self, cell, variant)
 
     def in_steps(self, cell: Cell, duration: str) -> int:
         """A duration in steps of the chain, whether it is given as "250 steps" or "200 epochs".
@@ -283,9 +283,9 @@ class Matrix:
     def needs(self, numbers: str) -> Iterator[tuple[Cell, list[StudentId]]]:
         """The cells, and of each the students, that a file of numbers is computed from."""
         if numbers == "ablations":
-            for cell in dict.fromkeys(one.cell for one in self.ablations()):
-                students = [one.student for one in self.ablations() if one.cell == cell and one.student]
-                yield cell, list(dict.fromkeys(students))
+            every = self.ablations()
+            for cell in dict.fromkeys(one.cell for one in every):
+                yield cell, list(dict.fromkeys(one.student for one in every if one.cell == cell and one.student))
             return
         for role in self.models:
             if numbers == "exp1":

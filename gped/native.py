@@ -19,6 +19,8 @@ from torch import Tensor
 
 SOURCE = Path(__file__).with_suffix(".c")
 LANES = 16
+# What lets loops become vectors. Not -ffast-math: such a library makes its whole process round denormals to zero.
+MATHEMATICS = ["-fno-math-errno", "-fno-trapping-math", "-ffinite-math-only", "-fno-signed-zeros"]
 
 
 class NativeGenerator:
@@ -42,7 +44,8 @@ class NativeGenerator:
     def move_(self, value: Tensor, keep: float, slope: Tensor, rate: float, deviation: float) -> Tensor:
         """value ← keep · value + rate · slope + deviation · noise, in one pass."""
         _check(value)
-        if slope.dtype != value.dtype or slope.shape != value.shape or slope.stride() != value.stride():
+        laid_out = [(each.dtype, each.device, each.shape, each.stride()) for each in (value, slope)]
+        if laid_out[0] != laid_out[1]:
             slope = torch.empty_like(value).copy_(slope)
         self._library.gped_move(
             self._state.ctypes.data, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation
@@ -62,8 +65,8 @@ def _check(out: Tensor) -> None:
     """Any order of dimensions will do, but no gaps between the numbers."""
     if out.dtype != torch.float32 or out.device.type != "cpu" or not torch.ops.aten.is_non_overlapping_and_dense(out):
         raise ValueError(
-            f"noise='native' is for float32 on the CPU without gaps in memory, not for {out.dtype} on {out.device} with "
-            f"strides {out.stride()}. Use noise='torch'."
+            f"noise='native' is for float32 on the CPU without gaps in memory, not for {out.dtype} on {out.device} "
+            f"with strides {out.stride()}. Use noise='torch'."
         )
 
 
@@ -75,8 +78,18 @@ def _kernel() -> ctypes.CDLL:
         raise RuntimeError("noise='native' needs a C compiler, and there is no cc, gcc or clang. Use noise='torch'.")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "native.so"
-        options = ["-O3", "-ffast-math", *_vector_units(), "-shared", "-fPIC"]
-        command = [compiler, *options, str(SOURCE), "-o", str(library), "-lm"]
+        command = [
+            compiler,
+            "-O3",
+            *MATHEMATICS,
+            *_vector_units(),
+            "-shared",
+            "-fPIC",
+            str(SOURCE),
+            "-o",
+            str(library),
+            "-lm",
+        ]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
             raise RuntimeError(f"{SOURCE} could not be compiled: {result.stderr.strip()[-500:]}. Use noise='torch'.")

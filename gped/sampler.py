@@ -37,7 +37,7 @@ class Noise:
     ) -> None:
         """values ← keep · values + rate · slopes + deviation · noise, in place: the step that samplers are made of.
 
-        Native noise does it in one pass over the memory.
+        Native noise does it in one pass over the memory, with other numbers than a call would give.
         """
         if isinstance(self.generator, NativeGenerator):
             for value, slope in zip(values, slopes, strict=True):

@@ -33,12 +33,15 @@ class SGHMC:
         if friction > 1:
             raise ValueError(f"the friction is {friction}: it must be above 0 and at most 1.")
         self._velocity: list[Tensor] = []
+        self._restored: list[Tensor] = []
 
     def update(self, theta: Sequence[Tensor], gradient: Sequence[Tensor], t: int, noise: Noise) -> None:
         """Move θ in place; see `Sampler`."""
         eta = self.step_size(t)
         if not self._velocity:
             self._velocity = [torch.zeros_like(parameter) for parameter in theta]
+            for velocity, restored in zip(self._velocity, self._restored, strict=False):
+                velocity.copy_(restored)  # into the memory layout and onto the device of θ
         noise.move(self._velocity, 1 - self.friction, gradient, eta / 2, sqrt(self.friction * eta))
         for parameter, velocity in zip(theta, self._velocity, strict=True):
             velocity.add_(parameter, alpha=-eta / 2 * self.prior_precision)
@@ -46,8 +49,8 @@ class SGHMC:
 
     def state(self) -> State:
         """The velocity; see `Checkpoint`."""
-        return {"velocity": self._velocity}
+        return {"velocity": self._velocity or self._restored}
 
     def restore(self, state: State) -> None:
         """Go on from a velocity."""
-        self._velocity = [velocity.clone() for velocity in state["velocity"]]
+        self._velocity, self._restored = [], [velocity.clone() for velocity in state["velocity"]]

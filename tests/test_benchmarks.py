@@ -44,7 +44,8 @@ def test_the_ratios_are_those_of_the_times():
     names = {"ours": 2.0, "ours, native noise": 1.0, "posteriors": 6.0, "forward and backward": 0.5}
     rows = [{"network": "fcnn_mnist", "round": 0, "step": step, "ms": ms} for step, ms in names.items()]
     shared = pd.DataFrame({"H": 10, "students": [1, 4], "seconds": [2.0, 4.0], "own chains over one": [1.0, 2.0]})
-    recorded = pd.DataFrame({"run": ["chain", "recorded", "saved", "live"], "over the chain": [1.0, 1.01, 1.02, 2.0]})
+    runs = ["chain", "chain, recorded", "chain, recorded, with checkpoints", "4 students, live"]
+    recorded = pd.DataFrame({"run": runs, "over the chain": [1.0, 1.01, 1.02, 2.0]})
     ratios = runpy.run_path(str(ROOT / "benchmarks/__main__.py"))["ratios"]
     table = ratios(steps.summary(pd.DataFrame(rows)), shared, recorded).set_index("what")["ratio"]
     assert table.round(6).tolist() == [3, 4, 6, 2, 2, 1.01, 1.02]

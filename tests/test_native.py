@@ -106,6 +106,19 @@ def test_a_step_in_one_pass_is_the_same_step_with_the_same_noise(shape):
     torch.testing.assert_close(value, expected)
 
 
+@pytest.mark.parametrize("count", [1, 1023, 1024, 1025])
+def test_a_step_moves_no_number_beyond_its_own(count):
+    room = torch.full((count + 2000,), 7.0)
+    NativeGenerator("a").move_(room[:count], 0.5, torch.ones(count), 1, 1)
+    assert (room[count:] == 7).all() and (room[:count] != 7).all()
+
+
+def test_numbers_below_the_normal_range_survive_the_kernel():
+    """A library that was linked with -ffast-math would round them to zero, in all of the process."""
+    draws(10)
+    assert (torch.tensor([1e-308], dtype=torch.float64) / 1024 > 0).all()
+
+
 def test_a_chain_with_native_noise_resumes_exactly(make_chain):
     undisturbed, first, second = (make_chain(noise="native") for _ in range(3))
     readings = list(undisturbed)

@@ -10,7 +10,7 @@ import yaml
 
 from gped.matrix import Matrix
 from workflow.scripts import claims, compare
-from workflow.scripts.render import PUBLISHED
+from workflow.scripts.jobs import PUBLISHED
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "results/reference"

@@ -1,8 +1,11 @@
 """The second sampler: the same tests of correctness as the first, and the same promises to a chain."""
 
+import shutil
+
 import posteriors
 import pytest
 import torch
+from conftest import TINY_CONV, TINY_DENSE
 from test_sgld import PRIOR, Louder, check_stationary_distribution, gaussian_chain
 
 import gped
@@ -56,12 +59,19 @@ def test_on_a_constant_slope_the_velocity_is_that_of_posteriors_with_the_same_no
             torch.testing.assert_close(sampler.state()["velocity"][0], epsilon * state.momenta["weight"])
 
 
-def test_a_chain_that_was_stopped_goes_on_with_its_velocity(make_chain):
-    undisturbed, stopped = (make_chain(sampler=gped.SGHMC(1e-3)) for _ in range(2))
-    for _ in range(7):
-        stopped.step()
-    resumed = make_chain(sampler=gped.SGHMC(1e-3))
-    resumed.restore(stopped.state())
+@pytest.mark.parametrize("noise", ["torch", "native"])
+@pytest.mark.parametrize("architecture", [TINY_DENSE, TINY_CONV], ids=["dense", "convolutions"])
+def test_a_chain_that_was_stopped_goes_on_with_its_velocity(make_chain, tmp_path, architecture, noise):
+    if noise == "native" and not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        pytest.skip("there is no C compiler to build the kernel with")
+    undisturbed, stopped, resumed = (make_chain(architecture, sampler=gped.SGHMC(1e-3), noise=noise) for _ in range(3))
+    with gped.Checkpoint(tmp_path, "sghmc") as checkpoint:
+        checkpoint.resume({"chain": stopped})
+        next(step for step, _ in stopped.run(0) if step == 7)
+        checkpoint.save(7)
+    with gped.Checkpoint(tmp_path, "sghmc") as checkpoint:
+        assert checkpoint.resume({"chain": resumed}) == 7
+    assert resumed.state()["sampler"]["velocity"]  # also before the next step
     assert all(torch.equal(a.log_probabilities, b.log_probabilities) for a, b in zip(undisturbed, resumed, strict=True))
 
 

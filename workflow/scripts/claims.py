@@ -10,7 +10,7 @@ import pandas as pd
 from gped.matrix import PAPER_SETS
 from workflow.scripts import jobs
 from workflow.scripts.compare import TABLES
-from workflow.scripts.render import PUBLISHED, markdown, page
+from workflow.scripts.render import markdown, page
 
 Frames = dict[str, pd.DataFrame]
 GRID = ["model", "dataset"]
@@ -291,7 +291,7 @@ def judge(published: Frames, ours: Frames) -> pd.DataFrame:
 def main() -> None:
     """Write the files in --output from the tidy tables in --numbers."""
     job = jobs.arguments(__doc__, "numbers+", "output+")
-    published = {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in (*TABLES, "text")}
+    published = {name: pd.read_csv(jobs.PUBLISHED / f"{name}.csv") for name in (*TABLES, "text")}
     claims = judge(published, {Path(path).stem: pd.read_csv(path) for path in job.numbers})
     note = (
         "In how many cases each claim is true, in the published numbers and in this run's. A claim holds if that is as "

@@ -9,7 +9,7 @@ import pandas as pd
 from gped.matrix import PAPER_STEPS
 from gped.matrix import PUBLISHED as TABLES
 from workflow.scripts import jobs
-from workflow.scripts.render import PUBLISHED, markdown, page
+from workflow.scripts.render import markdown, page
 
 KEYS = ["model", "dataset", "train_size", "masking_rate", "ood_dataset", "estimator", "student", "uncertainty"]
 VERDICTS = {
@@ -101,7 +101,7 @@ def text_of(result: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     """Write the files in --output from the tidy tables in --numbers."""
     job = jobs.arguments(__doc__, "settings", "numbers+", "output+")
-    published = {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in TABLES}
+    published = {name: pd.read_csv(jobs.PUBLISHED / f"{name}.csv") for name in TABLES}
     ours = {Path(path).stem: pd.read_csv(path) for path in job.numbers}
     result = compare(published, ours, job.settings["steps"])
     note = "Verdicts: " + "; ".join(f"{name}: {meaning}" for name, meaning in VERDICTS.items()) + "."

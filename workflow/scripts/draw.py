@@ -15,7 +15,6 @@ from gped.data.images import ImageSet
 from gped.data.manipulations import mask
 from gped.uncertainty import decompose_dirichlet
 from workflow.scripts import jobs
-from workflow.scripts.render import PUBLISHED
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # Okabe and Ito: safe for colour-blind readers
 COLUMN, PAGE = 3.4, 7.0  # widths in inches
@@ -225,7 +224,7 @@ def published_vs_reproduced(paths: list[Path]) -> Figure:
 def schedule(paths: list[Path]) -> Figure:
     """How much worse students are than their teachers over training sizes, for each schedule of the learning rate."""
     numbers = pd.read_csv(paths[0]).query("ablation == 'schedule' and quantity == 'nll_gap'")
-    published = pd.read_csv(PUBLISHED / "estimators.csv").query("masking_rate == 0")
+    published = pd.read_csv(jobs.PUBLISHED / "estimators.csv").query("masking_rate == 0")
     published["gap"] = published["student_nll_us"] - published["teacher_nll"]
     models = numbers.groupby(["model", "dataset"], sort=False)
     figure, axes = plt.subplots(1, models.ngroups, figsize=(PAGE, 2.3), squeeze=False)

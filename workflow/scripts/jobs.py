@@ -13,6 +13,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+PUBLISHED = Path(__file__).parent.parent / "published"  # the paper's numbers
+
 log = logging.getLogger("gped")
 
 

@@ -51,7 +51,6 @@ LATEX = {
     "U_s": "$U_s$",
     "–": "--",
 }
-PUBLISHED = Path(__file__).parent.parent / "published"
 
 
 def title(table: str) -> str:
@@ -154,7 +153,7 @@ def main() -> None:
     """Write the three files in --output."""
     job = jobs.arguments(__doc__, "table", "numbers", "output+")
     kind = next(kind for kind in TITLES if job.table.startswith(kind))
-    table, note = beside_published(pd.read_csv(job.numbers), pd.read_csv(PUBLISHED / f"{kind}.csv"))
+    table, note = beside_published(pd.read_csv(job.numbers), pd.read_csv(jobs.PUBLISHED / f"{kind}.csv"))
     heading = title(job.table)
     for suffix, form in ((".md", markdown), (".tex", latex), (".html", page)):
         path = next(path for path in job.output if Path(path).suffix == suffix)
