@@ -74,3 +74,20 @@ def test_what_the_page_quotes_stands_in_the_tables():
     judged = (REFERENCE / "experiment4/tables/claims.md").read_text()
     for found in re.findall(r"\| (\d+ of \d+):", PAGE):
         assert f"| {found} |" in judged
+
+
+def test_the_gaps_that_the_page_quotes_are_those_of_the_ablation():
+    rows = pd.read_csv(REFERENCE / "learning_rate/tables/ablations.csv").query("ablation == 'schedule'")
+    gaps = rows[rows["quantity"] == "nll_gap"].groupby(["model", "train_size"], sort=False)["value"].agg(list)
+    quoted = re.findall(r"\| (FCNN|CNN) \| ([\d,]+) \|.*\| (-?\d\.\d{4}) \| (-?\d\.\d{4}) \|", PAGE)
+    found = {(model, int(size.replace(",", ""))): [one, other] for model, size, one, other in quoted}
+    assert found == {key: [f"{value:.4f}" for value in pair] for key, pair in gaps.items()}
+
+
+def test_the_readme_counts_the_numbers_of_all_parts():
+    compared = [pd.read_csv(part / "tables/published_vs_reproduced.csv")["verdict"] for part in PARTS]
+    made = sum((verdicts != "not produced").astype(int) for verdicts in compared)
+    assert made.max() == 1  # no number is made by two parts
+    within = sum((verdicts == "within").sum() for verdicts in compared)
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"{made.sum()} of the 516 published numbers, {within} of them within 0.01 or 10 %" in readme
