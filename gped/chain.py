@@ -11,10 +11,10 @@ from gped.checkpoint import State
 from gped.checks import whole
 from gped.inputs import Inputs
 from gped.native import NativeGenerator
-from gped.randomness import Generator, stream
+from gped.randomness import stream
 from gped.readings import Reading, ReadingsInfo
 from gped.reference import Reference
-from gped.sampler import Noise, Sampler, flat
+from gped.sampler import Generator, Noise, Sampler, flat
 from gped.threads import threads
 
 LogLikelihood = Callable[[Tensor, Tensor], Tensor]

@@ -1,10 +1,8 @@
 """Named streams of random numbers: each use has its own, so that none can disturb another."""
 
 import hashlib
-from typing import Protocol
 
 import torch
-from torch import Tensor
 
 
 def stream(seed: int, name: str, device: torch.device | str = "cpu") -> torch.Generator:
@@ -16,22 +14,3 @@ def stream(seed: int, name: str, device: torch.device | str = "cpu") -> torch.Ge
     generator = torch.Generator(device)
     generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)  # torch takes 63 bits without a sign
     return generator
-
-
-class Generator(Protocol):
-    """A source of noise whose state can be saved: `torch.Generator`, or `gped.native.NativeGenerator`."""
-
-    def get_state(self) -> Tensor:
-        """All that decides the numbers to come."""
-        ...
-
-    def set_state(self, state: Tensor) -> object:
-        """Go on from there."""
-        ...
-
-
-def normal_(out: Tensor, generator: Generator) -> Tensor:
-    """Fill a tensor with standard normal numbers."""
-    if isinstance(generator, torch.Generator):
-        return out.normal_(generator=generator)
-    return generator.normal_(out)  # type: ignore[attr-defined]

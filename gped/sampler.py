@@ -10,9 +10,9 @@ from torch import Tensor
 from gped.checkpoint import State
 from gped.checks import real
 from gped.native import NativeGenerator
-from gped.randomness import Generator, normal_
 
 StepSize = Callable[[int], float]
+Generator = torch.Generator | NativeGenerator
 
 
 class Noise:
@@ -29,7 +29,10 @@ class Noise:
 
     def __call__(self) -> list[Tensor]:
         """New numbers, in the place of the last."""
-        normal_(self._vector, self.generator)
+        if isinstance(self.generator, NativeGenerator):
+            self.generator.normal_(self._vector)
+        else:
+            self._vector.normal_(generator=self.generator)
         return self._parts
 
     def move(
