@@ -102,7 +102,7 @@ def _model_mistakes(role: str, model: dict[str, Any], config: dict[str, Any]) ->
     for key in ("reference_every", "ood_every"):
         if chain["steps"] // chain[key] == chain["burn_in"] // chain[key]:
             yield f"chain.{key}: no multiple of {chain[key]} lies between the burn-in and the last step."
-    if chain.get("noise") == "native" and config["device"] != "cpu":
+    if chain["noise"] == "native" and config["device"] != "cpu":
         yield f"chain.noise: native noise is for the CPU, but device is {config['device']!r}. Use noise: torch."
     if chain["batch_size"] > min(model["train_sizes"]):
         yield f"chain.batch_size: {chain['batch_size']} is more than the smallest training size."

@@ -87,6 +87,16 @@ def test_a_mistake_is_named_with_its_key_and_the_remedy(keys, value, message):
         check(config, SCHEMA)
 
 
+def test_native_noise_is_refused_for_a_gpu():
+    config = configuration() | {"device": "cuda"}
+    config["models"]["cnn_mnist"]["chain"]["noise"] = "native"
+    with pytest.raises(
+        ConfigurationError, match=r"models\.cnn_mnist\.chain\.noise: native noise is for the CPU, but"
+    ) as error:
+        check(config, SCHEMA)
+    assert "fcnn_mnist" not in str(error.value)  # whose noise is torch's
+
+
 def test_a_missing_key_is_named():
     config = configuration()
     del config["models"]["cnn_mnist"]["chain"]["steps"]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from gped import codehash, native
+from gped import chain, codehash, native
 from gped.native import NativeGenerator
 
 pytestmark = pytest.mark.skipif(
@@ -140,6 +140,10 @@ def test_what_it_cannot_do_is_said_in_a_sentence(monkeypatch, make_chain):
         NativeGenerator("a").move_(torch.empty(6)[::2], 1, torch.empty(3), 1, 1)
     with pytest.raises(ValueError, match="noise is 'fast': it must be 'torch' or 'native'"):
         make_chain(noise="fast")
+    with pytest.raises(
+        ValueError, match=r"noise is 'native', which is for the CPU, but the device is cuda.*noise='torch'"
+    ):
+        chain._noise_generator("native", 0, torch.device("cuda"))
     native._kernel.cache_clear()
     monkeypatch.setattr(native.shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match=r"needs a C compiler.*noise='torch'"):
