@@ -1,5 +1,6 @@
 """What it saves that students share a chain, and what recording, replaying and saving cost."""
 
+import math
 import multiprocessing
 import re
 import tempfile
@@ -139,5 +140,7 @@ def _run(what: str, value: int) -> tuple[float, float, float]:
 
 
 def _megabytes() -> float:
-    """The most memory that this process has had. Not ru_maxrss, which starts at what the parent had."""
+    """The most memory that this process has had, as Linux tells. Not ru_maxrss: it starts at what the parent had."""
+    if not Path("/proc/self/status").exists():
+        return math.nan
     return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1e3
