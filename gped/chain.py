@@ -122,7 +122,7 @@ class Chain:
             reference.start(burn_in, steps, device)
 
         self.t = 0
-        self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"))
+        self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"), device)
         self._noise = Noise(self._parameters, _noise_generator(noise, seed, device))
         self._reading_indices = stream(seed, "order of D'")
         self.loss = math.nan  # of the newest step: mean negative log-likelihood of its minibatch
@@ -148,7 +148,7 @@ class Chain:
     @torch.enable_grad()
     def step(self) -> None:
         """Draw θ_{t+1} and let the references hear of it."""
-        batch = self._order.next().to(self.labels.device)
+        batch = self._order.next()
         log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels.index_select(0, batch))
         if log_likelihood.shape != batch.shape:
             raise ValueError(
@@ -158,7 +158,7 @@ class Chain:
         weight = torch.full_like(log_likelihood, len(self.labels) / len(batch))  # N/|S|
         gradient = torch.autograd.grad(log_likelihood, self._parameters, weight, materialize_grads=True)
         self.t += 1
-        self._check(-log_likelihood.detach().mean().item())
+        self._check(-log_likelihood.detach().sum().item() / len(batch))
         self.sampler.update(self._views, gradient, self.t, self._noise)
         for reference in self.references.values():
             if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:
@@ -195,7 +195,7 @@ class Chain:
         self.t = state["t"]
         self.theta.copy_(state["theta"])
         self.sampler.restore(state["sampler"])
-        self._order.order, self._order.position = state["order"]["of this pass"], state["order"]["position"]
+        self._order.start(state["order"]["of this pass"], state["order"]["position"])
         for generator, saved in zip(self._generators, state["generators"], strict=True):
             generator.set_state(saved)
         for name, reference in self.references.items():
@@ -248,17 +248,21 @@ def _noise_generator(source: str, seed: int, device: torch.device) -> Generator:
 class _Passes:
     """Minibatches in passes over the data, without replacement, reshuffled for each pass."""
 
-    def __init__(self, inputs: int, batch_size: int, generator: torch.Generator) -> None:
+    def __init__(self, inputs: int, batch_size: int, generator: torch.Generator, device: torch.device) -> None:
         self.inputs = inputs
         self.batch_size = batch_size
         self.generator = generator
-        self.order = torch.empty(0, dtype=torch.int64)
-        self.position = 0
+        self.device = device
+        self.start(torch.empty(0, dtype=torch.int64), inputs)
+
+    def start(self, order: Tensor, position: int) -> None:
+        """Go through the data in this order, from this position on."""
+        self.order, self.position = order, position
+        self._batches = order.to(self.device).split(self.batch_size)  # all at once: slicing at each step costs more
 
     def next(self) -> Tensor:
-        if self.position >= len(self.order):
-            self.order = torch.randperm(self.inputs, generator=self.generator)
-            self.position = 0
-        batch = self.order[self.position : self.position + self.batch_size]
+        if self.position >= self.inputs:
+            self.start(torch.randperm(self.inputs, generator=self.generator), 0)
+        batch = self._batches[self.position // self.batch_size]
         self.position += self.batch_size
         return batch

@@ -34,21 +34,22 @@ class NativeGenerator:
         self._library = _kernel()
         words = b"".join(hashlib.sha256(f"{seed}/{part}".encode()).digest() for part in range(4 * LANES * 4 // 32))
         self._state = np.frombuffer(words, np.uint32).reshape(4, LANES).copy()
+        self._address = self._state.ctypes.data  # once, because numpy takes its time to tell
 
     def normal_(self, out: Tensor) -> Tensor:
         """Fill a tensor with independent standard normal numbers."""
         _check(out)
-        self._library.gped_normal(self._state.ctypes.data, out.data_ptr(), out.numel())
+        self._library.gped_normal(self._address, out.data_ptr(), out.numel())
         return out
 
     def move_(self, value: Tensor, keep: float, slope: Tensor, rate: float, deviation: float) -> Tensor:
         """value ← keep · value + rate · slope + deviation · noise, in one pass."""
         _check(value)
-        laid_out = [(each.dtype, each.device, each.shape, each.stride()) for each in (value, slope)]
-        if laid_out[0] != laid_out[1]:
+        same_layout = slope.shape == value.shape and slope.stride() == value.stride()
+        if not same_layout or slope.dtype != value.dtype or slope.device != value.device:
             slope = torch.empty_like(value).copy_(slope)
         self._library.gped_move(
-            self._state.ctypes.data, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation
+            self._address, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation
         )
         return value
 
@@ -62,8 +63,9 @@ class NativeGenerator:
 
 
 def _check(out: Tensor) -> None:
-    """Any order of dimensions will do, but no gaps between the numbers."""
-    if out.dtype != torch.float32 or out.device.type != "cpu" or not torch.ops.aten.is_non_overlapping_and_dense(out):
+    """The layouts that parameters have here: without gaps between the numbers."""
+    dense = out.is_contiguous() or out.is_contiguous(memory_format=torch.channels_last)
+    if out.dtype != torch.float32 or out.device.type != "cpu" or not dense:
         raise ValueError(
             f"noise='native' is for float32 on the CPU without gaps in memory, not for {out.dtype} on {out.device} "
             f"with strides {out.stride()}. Use noise='torch'."

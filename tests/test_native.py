@@ -106,6 +106,11 @@ def test_a_step_in_one_pass_is_the_same_step_with_the_same_noise(shape):
     torch.testing.assert_close(value, expected)
 
 
+def test_a_gradient_of_another_shape_is_refused_before_memory_beyond_it_is_read():
+    with pytest.raises(RuntimeError, match="must match"):
+        NativeGenerator("a").move_(torch.zeros(5000), 1, torch.zeros(3), 1, 1)
+
+
 @pytest.mark.parametrize("count", [1, 1023, 1024, 1025])
 def test_a_step_moves_no_number_beyond_its_own(count):
     room = torch.full((count + 2000,), 7.0)
