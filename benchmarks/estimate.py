@@ -16,7 +16,6 @@ from snakemake.utils import update_config
 
 import gped
 from gped.architectures import BY_ROLE, Architecture
-from gped.configuration import chosen_models
 from gped.matrix import Matrix
 from gped.readings import Reading, ReadingsInfo
 from gped.suggestions import meant, missing
@@ -30,7 +29,6 @@ def configuration(files: list[Path]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for file in (ROOT / "config.yaml", *files):
         update_config(config, yaml.safe_load(file.read_text()))
-    config["models"] = chosen_models(config)
     return config
 
 

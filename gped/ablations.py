@@ -32,6 +32,8 @@ def every(matrix: "Matrix") -> Iterator[Ablation]:
 def _schedules(matrix: "Matrix") -> Iterator[Ablation]:
     """Does the gap shrink with data, or with the learning-rate budget that a student gets with more data?"""
     for role in matrix.masked_roles:
+        if not matrix.models[role]["students"]["halving"].endswith("epochs"):
+            continue  # in steps it is the same for all training sizes
         student = matrix.student(role, "predictive", "us")
         for cell in matrix.grid(role):
             if cell.mask == 0:

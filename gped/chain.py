@@ -92,6 +92,13 @@ class Chain:
                     f"{name} has inputs of shape {other.shape} with {other.scaling}, but D has {self.labelled.shape} "
                     f"with {self.labelled.scaling}: the network must meet them all in the same form."
                 )
+            if torch.uint8 in (other.images.dtype, self.labelled.images.dtype):
+                for which, pixels in {name: other, "D": self.labelled}.items():
+                    if not pixels.are_pixels:
+                        raise ValueError(
+                            f"{which} has numbers from {pixels.images.min():g} to {pixels.images.max():g}, but is used "
+                            "with bytes, which enter the network in [0, 1]. Pass bytes, or scale them alike."
+                        )
         if len(self.labelled) != len(self.labels):
             raise ValueError(f"D has {len(self.labelled)} inputs but {len(self.labels)} labels: they must be as many.")
         if whole("batch_size", batch_size, 1) > len(self.labels):
@@ -105,8 +112,7 @@ class Chain:
         self.theta, self._views = flat(self._parameters)
         for parameter, view in zip(self._parameters, self._views, strict=True):
             parameter.data = view.copy_(parameter.data)
-        with torch.no_grad():
-            classes = self.network(self.inputs[:1]).shape[-1]
+        classes = self._classes()
         if log_likelihood is categorical:
             self._check_labels(classes)
         self.info = ReadingsInfo(
@@ -219,6 +225,19 @@ class Chain:
             f"the chain diverged at step {self.t}: {what}, with a step size of {self.sampler.step_size(self.t):.4g} "
             f"for {len(self.labels)} training inputs. Use a smaller step size; one tenth is a good next try."
         )
+
+    @torch.no_grad()
+    def _classes(self) -> int:
+        """The number of outputs, by asking the network once."""
+        try:
+            return self.network(self.inputs[:1]).shape[-1]
+        except RuntimeError as error:
+            hint = ""
+            if "view" in str(error):
+                hint = " Inputs are in channels-last memory, where convolutions are fastest: use .flatten or .reshape."
+            raise ValueError(
+                f"the network cannot take an input of shape {self.inputs.shape} in single precision: {error}.{hint}"
+            ) from error
 
     def _check_labels(self, classes: int) -> None:
         if self.labels.dim() != 1 or self.labels.is_floating_point() or self.labels.dtype == torch.bool:

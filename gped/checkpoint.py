@@ -10,6 +10,7 @@ their hashes and the plain values. It is written under another name, flushed to 
 stays as well, in case the newest turns out to be damaged.
 """
 
+import copy
 import fcntl
 import hashlib
 import json
@@ -77,20 +78,28 @@ class Checkpoint:
     # One run
 
     def resume(self, parts: Mapping[str, Resumable]) -> int:
-        """Restore the parts from the newest good checkpoint, in this order; its step, or 0 if there is none."""
+        """Restore the parts from the newest good checkpoint; its step, or 0 if there is none and they are as before."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._parts, self._saved_at = dict(parts), time.monotonic()
-        self._cost = sum(_bytes(part.state()) for part in parts.values()) / BYTES_A_SECOND
-        for path in self._newest_first():
+        before = {name: part.state() for name, part in parts.items()}
+        self._cost = sum(map(_bytes, before.values())) / BYTES_A_SECOND
+        paths = self._newest_first()
+        if paths:
+            before = copy.deepcopy(before)  # because a part may refuse its state after others have taken theirs
+        for path in paths:
             try:
                 step, states = _read(path)
                 for name, part in parts.items():
                     part.restore(states[name])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                log.warning("the checkpoint %s is damaged (%s): going back to the one before it", path, error)
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+                log.warning("the checkpoint %s cannot be used (%s): going back to the one before it", path, error)
+                _set_aside(path)
             else:
                 log.info("resumed from step %d", step)
                 return step
+        if paths:
+            for name, part in parts.items():
+                part.restore(before[name])
         return 0
 
     def tick(self, step: int) -> None:
@@ -185,6 +194,13 @@ class Checkpoint:
         os.ftruncate(file, 0)
         os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
         self._lock = file
+
+
+def _set_aside(path: Path) -> None:
+    """Give a checkpoint that is of no use another name, so that it does not count among the newest."""
+    aside = path.with_name(f"unusable-{path.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    path.rename(aside)
 
 
 def _write(folder: Path, step: int, states: dict[str, State]) -> None:

@@ -12,11 +12,6 @@ class ConfigurationError(ValueError):
     """A configuration that cannot be run. The message has one line for each mistake."""
 
 
-def chosen_models(config: dict[str, Any]) -> dict[str, Any]:
-    """The models that take part. A file laid over another can only add to it, so null leaves one out."""
-    return {role: model for role, model in config["models"].items() if model is not None}
-
-
 def check(config: dict[str, Any], schema: dict[str, Any]) -> None:
     """Raise a `ConfigurationError` that names each wrong key and what it may be."""
     import jsonschema
@@ -55,7 +50,20 @@ def _sentence(error: Any) -> str:
         if "epochs" in str(limit)
         else "must be a name of letters, digits, dots, dashes and underscores",
     }
-    return f"{where}: {value!r} {reasons.get(error.validator, error.message)}."
+    return f"{where}: {value!r} {reasons.get(error.validator, error.message)}.{_hint(error)}"
+
+
+def _hint(error: Any) -> str:
+    """What is usually behind a number that was read as text."""
+    if error.validator != "type" or not isinstance(error.instance, str):
+        return ""
+    try:
+        number = float(error.instance)
+    except ValueError:
+        return ""
+    if "e" in error.instance.lower():
+        return f" YAML takes it for text: write {number:.1e}."
+    return " Lists of numbers on the command line are read as text: write them into a file, and add --configfile."
 
 
 def _mistakes(config: dict[str, Any]) -> Iterator[str]:
@@ -91,6 +99,9 @@ def _model_mistakes(role: str, model: dict[str, Any], config: dict[str, Any]) ->
     for mask in model["masks"]:
         if mask >= shape[1]:
             yield f"masks: a mask of {mask} pixels does not fit into images of {shape[1]}×{shape[2]}."
+    rates = [round(mask**2 / (shape[1] * shape[2]), 2) for mask in model["masks"]]
+    if len(set(rates)) < len(rates):
+        yield f"masks: {model['masks']} have the masking rates {rates} in the tables, which must all differ."
     if focus["train_size"] > available:
         yield f"focus.train_size: {focus['train_size']} is more than the {available} training images."
     if focus["mask"] >= shape[1]:

@@ -140,6 +140,7 @@ class Learner:
     def state(self) -> State:
         """All that decides what the student becomes; see `Checkpoint`."""
         return {
+            "specification": self.spec.describe(),
             "s": self.s,
             "failure": self.failure,
             "estimates": [U.state() for U in self.U],
@@ -153,6 +154,8 @@ class Learner:
 
     def restore(self, state: State) -> None:
         """Go on from where the student was that gave this state."""
+        if state["specification"] != self.spec.describe():
+            raise ValueError("the state is that of a student with another specification")
         self.s, self.failure = state["s"], state["failure"]
         for U, saved in zip(self.U, state["estimates"], strict=True):
             U.restore(saved)

@@ -115,6 +115,10 @@ Head = Softmax | Linear | Exponential | Dirichlet
 HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet)}
 
 
+class UnknownError(ValueError):
+    """A student file is in order, but of a kind that is not known here."""
+
+
 def describe(head: Head) -> dict[str, Any]:
     """The head as plain values, for a file."""
     return {"name": head.name, **asdict(head)}
@@ -126,5 +130,5 @@ def from_description(description: dict[str, Any], own: Sequence[type[Head]] = ()
     options = dict(description)
     name = options.pop("name")
     if name not in known:
-        raise ValueError(f"its head {name!r} is not one of the library's; pass its class in own_heads")
+        raise UnknownError(f"its head {name!r} is not one of the library's. Pass its class in own_heads")
     return known[name](**options)

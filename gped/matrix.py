@@ -17,9 +17,15 @@ SIZES = ("base", "large")
 PAPER_SETS = {"MNIST", "CIFAR10"}
 PUBLISHED = ("exp1", "estimators", "test_metrics", "ood_auroc", "ndcg")
 """The tidy files whose rows the paper's tables have, too."""
-TIDY = (*PUBLISHED, "tradeoff", "ood_extended", "accuracy", "pruning")
+TIDY = (*PUBLISHED, "tradeoff", "ood_extended", "accuracy", "pruning", "constants")
 """The run's tidy files."""
 ESTIMATORS = ("us", "uo")
+
+
+def chosen_models(config: dict[str, Any]) -> Any:
+    """The models that take part. A file laid over another can only add to it, so null leaves one out."""
+    models = config.get("models")
+    return {role: model for role, model in models.items() if model is not None} if isinstance(models, dict) else models
 
 
 class Matrix:
@@ -31,7 +37,7 @@ class Matrix:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
-        self.models: dict[str, dict[str, Any]] = config["models"]
+        self.models: dict[str, dict[str, Any]] = chosen_models(config)
         self.experiments = set(config["experiments"])
 
     @property
@@ -166,19 +172,20 @@ class Matrix:
             "mask": cell.mask,
             "data_seed": self.config["data_seed"],
             "standardise": self.models[cell.role]["standardise"] != (cell.variant == "rescaled"),
-            "ood_limit": self.config["data"]["ood_limit"],
+            **({"ood_limit": self.config["data"]["ood_limit"]} if self.ood(cell) else {}),
         }
 
     def teacher(self, cell: Cell) -> dict[str, Any]:
         """Settings of a cell's chain."""
         chain = dict(self.models[cell.role]["chain"])
+        students = self.students(cell) + self.ablated_students(cell) or self.estimator_students(cell.role)
         return {
             "role": cell.role,
             "seed": cell.seed,
             "device": self.config["device"],
             "inputs": self.inputs(cell),
             **chain,
-            "thinning": min(student.thinning for student in self.students(cell) or self.estimator_students(cell.role)),
+            "thinning": min(student.thinning for student in students),
             "further_steps": self.fine_tuning_steps(cell) if self.is_pruned(cell) else 0,
         }
 
@@ -240,10 +247,11 @@ class Matrix:
         """The files of numbers that make up one of the run's tidy files."""
         if kind == "exp1":
             return ["exp1"] if self.experiments & {1, 2} else []
-        if kind == "estimators":
-            return [f"estimators_{role}" for role in self.models] if 2 in self.experiments else []
+        if kind in ("estimators", "constants"):
+            return [f"{kind}_{role}" for role in self.models] if 2 in self.experiments else []
         if kind in ("tradeoff", "pruning"):
-            pairs = product(self.models, ("predictive", "entropy")) if 3 in self.experiments else ()
+            roles = [role for role, model in self.models.items() if kind == "tradeoff" or model["pruning"]["strengths"]]
+            pairs = product(roles, ("predictive", "entropy")) if 3 in self.experiments else ()
             return [f"{kind}_{target}_{role}" for role, target in pairs]
         pairs = product(ESTIMATORS, SIZES) if 4 in self.experiments else ()
         return [f"{kind}_{estimator}_{size}" for estimator, size in pairs]
@@ -291,7 +299,7 @@ class Matrix:
             if numbers == "exp1":
                 students = [self.student(role, "predictive", "us"), self.student(role, "entropy", "uo")]
                 yield from ((cell, students) for cell in self.full(role))
-            elif numbers == f"estimators_{role}":
+            elif numbers in (f"estimators_{role}", f"constants_{role}"):
                 yield from ((cell, self.estimator_students(role)) for cell in self.grid(role))
             elif numbers.startswith(("tradeoff_", "pruning_")) and numbers.endswith(f"_{role}"):
                 kind, target = numbers.removesuffix(f"_{role}").split("_")

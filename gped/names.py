@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gped.architectures import BY_ROLE
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
@@ -28,7 +30,8 @@ class Cell:
     @property
     def masking_rate(self) -> float:
         """Share of masked pixels, as the tables print it."""
-        return round(self.mask**2 / 28**2, 2)
+        _, height, width = BY_ROLE[self.role].input_shape
+        return round(self.mask**2 / (height * width), 2)
 
 
 @dataclass(frozen=True, order=True)

@@ -48,9 +48,7 @@ class NativeGenerator:
         same_layout = slope.shape == value.shape and slope.stride() == value.stride()
         if not same_layout or slope.dtype != value.dtype or slope.device != value.device:
             slope = torch.empty_like(value).copy_(slope)
-        self._library.gped_move(
-            self._address, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation
-        )
+        self._library.gped_move(self._address, value.data_ptr(), slope.data_ptr(), value.numel(), keep, rate, deviation)
         return value
 
     def get_state(self) -> Tensor:

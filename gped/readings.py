@@ -307,16 +307,13 @@ def record(
     """
     path = Path(path)
     part = checkpoint.folder / "readings" if checkpoint else path.with_name(path.name + ".part")
+    part.parent.mkdir(parents=True, exist_ok=True)
     with Recorder(part, chain, notes, resumable=checkpoint is not None) as recorder:
         for reading in heard(chain, "chain", {"recorder": recorder}, checkpoint, lambda: [chain.loss]):
             recorder.append(reading)
-    if checkpoint:  # keeps the file as well, until all results are safe
+    if checkpoint:  # keeps its own file, until all results are safe: not a link, which a rerun would write to
         copy = path.with_name(path.name + ".part")
-        copy.unlink(missing_ok=True)
-        try:
-            os.link(part, copy)
-        except OSError:  # on another disk, or on one that knows no links
-            shutil.copyfile(part, copy)
+        shutil.copyfile(part, copy)
         part = copy
     part.replace(path)
     return Recording(path, chain.inputs)
@@ -338,7 +335,6 @@ def heard(
         checkpoint: Where to save, and from which to go on.
         losses: The newest losses, for the progress.
     """
-    # Those that can refuse their state come first, so that nothing has changed if they do.
     parts = {**listeners, **({"chain": readings} if isinstance(readings, Resumable) else {})}
     start = checkpoint.resume(parts) if checkpoint else 0
     step = start

@@ -40,6 +40,8 @@ class Reference:
 
     def start(self, burn_in: int, steps: int, device: torch.device) -> None:
         """Say which draws will come: those at multiples of `every` in (burn_in, steps]."""
+        if self._means:
+            raise ValueError("a reference is of one chain, and this one already has its own: make another Reference.")
         self.inputs = self.inputs.to(device)
         self.draws = 0
         self._expected_draws = steps // self.every - burn_in // self.every

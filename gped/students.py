@@ -17,6 +17,7 @@ from torch import Tensor
 from gped import heads
 from gped.architectures import Architecture
 from gped.checks import real, share, whole
+from gped.data.images import replacing
 from gped.expectations import Expectation, entropy, log_predictive, predictive
 from gped.heads import Dirichlet, Head
 from gped.inputs import Inputs, Scaling
@@ -28,6 +29,7 @@ from gped.uncertainty import decompose, decompose_dirichlet
 from gped.uncertainty import entropy as entropy_of
 
 FORMAT = "gped.student/1"
+RESERVED = ("input", "class", "p", "probabilities", "total", "data", "knowledge")  # columns and outputs of a prediction
 
 
 class Target(NamedTuple):
@@ -90,6 +92,13 @@ class StudentSpec:
         self._check_targets()
         if self.pruning:
             self._check_pruning(self.pruning)
+        try:
+            self.describe()  # now, because a student that cannot be described cannot be saved either
+        except TypeError as error:
+            raise ValueError(
+                f"the specification cannot be written to a file: {error}. Use plain numbers and texts in it, and in "
+                "the fields of your expectations and heads."
+            ) from error
 
     def _check_targets(self) -> None:
         if not isinstance(self.targets, tuple) or not all(isinstance(target, Target) for target in self.targets):
@@ -99,10 +108,18 @@ class StudentSpec:
         names = [target.expectation.name for target in self.targets]
         if len(set(names)) < len(names):
             raise ValueError(f"targets are {names}: each expectation can be learnt only once by a student.")
+        if sum(isinstance(target.expectation.head, Dirichlet) for target in self.targets) > 1:
+            raise ValueError(
+                f"targets are {names}: only one of them can have a Dirichlet head, which says all of a class."
+            )
         for expectation, estimator in self.targets:
             if estimator not in ("us", "uo"):
                 raise ValueError(f"the estimator of {expectation.name} is {estimator!r}: it must be 'us' or 'uo'.")
             _probe(expectation, self.classes)
+            if expectation.name in RESERVED or (expectation.name[:1] == "p" and expectation.name[1:].isdecimal()):
+                raise ValueError(
+                    f"the name {expectation.name!r} is that of another answer: call your expectation otherwise."
+                )
             for own in (predictive, entropy):  # from which predictions take probabilities and data uncertainty
                 if expectation.name == own.name and expectation.g is not own.g:
                     raise ValueError(
@@ -149,7 +166,9 @@ def _plain(value: Any) -> Any:
 
 def _probe(expectation: Expectation, classes: int) -> Tensor:
     """Values of the expectation on certain and uncertain distributions; refused if its head cannot learn them."""
-    certainty = torch.tensor([[0.0], [1.0], [10.0], [100.0]])
+    certainty = torch.tensor(
+        [[0.0], [1.0], [10.0], [100.0], [-1.0], [-10.0], [-100.0]]
+    )  # of the last class, or the first
     log_probabilities = torch.log_softmax(certainty * torch.linspace(-1, 1, classes), 1)
     values = expectation(log_probabilities)
     if values.dim() != 2 or len(values) != len(certainty):
@@ -261,10 +280,15 @@ class Student:
             raise ValueError(
                 f"the images have the shape {inputs.shape}, but this student reads {self.architecture.input_shape}."
             )
-        if self.from_bytes and inputs.images.is_floating_point() and inputs.images.max() > 1:
+        if self.from_bytes and not inputs.are_pixels:
             raise ValueError(
-                f"the images are floating point numbers up to {float(inputs.images.max()):g}, but this student was "
+                f"the images are numbers from {inputs.images.min():g} to {inputs.images.max():g}, but this student was "
                 "trained on pixels in [0, 1]. Pass bytes, or divide by 255."
+            )
+        if not self.from_bytes and inputs.images.dtype == torch.uint8:
+            raise ValueError(
+                "the images are bytes, but this student was trained on floating point numbers. Pass them as they were "
+                "in training; for pixels in [0, 1], divided by 255."
             )
         with threads(1), torch.inference_mode():
             device = next(self.network.parameters()).device
@@ -297,7 +321,6 @@ class Student:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file with everything that `load_student` needs. Never leaves half a file."""
-        path = Path(path)
         tensors = {
             f"{number}.{name}": getattr(layer, name).detach().cpu().contiguous()
             for number, layer in enumerate(self.network.weighted)
@@ -316,9 +339,8 @@ class Student:
         }
         # One entry only: safetensors writes several in an order that changes from run to run.
         content = safetensors.torch.save(tensors, {"gped": json.dumps(description)})
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(content)
-        part.replace(path)
+        with replacing(Path(path)) as part:
+            part.write_bytes(content)
 
 
 def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] = ()) -> Student:
@@ -343,7 +365,9 @@ def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] =
     try:
         description = json.loads(metadata["gped"])
         if description["format"] != FORMAT:
-            raise ValueError(f"its format is {description['format']!r}, not {FORMAT!r}")
+            raise heads.UnknownError(
+                f"its format is {description['format']!r}, and this version of gped reads {FORMAT!r}"
+            )
         if description["sha256"] != _digest(tensors):
             raise ValueError("its parameters do not have the hash that was written with them")
         layout = description["architecture"]
@@ -367,6 +391,8 @@ def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] =
             description["updates"],
             description["specification"],
         )
+    except heads.UnknownError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}.") from error
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"{path} is a damaged student file: {error}. Delete it and train the student again."

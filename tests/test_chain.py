@@ -216,6 +216,57 @@ def test_inputs_of_another_form_than_those_of_the_training_set_are_refused(make_
         make_chain(references={"test": gped.Reference(random_images(TINY_CONV, 5), every=2)})
 
 
+def test_pixels_in_0_to_255_beside_bytes_are_refused_and_those_in_0_to_1_welcome(make_chain):
+    pixels = random_images(TINY_DENSE, 5).float()
+    make_chain(references={"test": gped.Reference(pixels / 255, every=2)})
+    with pytest.raises(ValueError, match=r"test has numbers from .* to .*, but is used with bytes"):
+        make_chain(references={"test": gped.Reference(pixels, every=2)})
+
+
+def test_a_reference_is_of_one_chain(make_chain):
+    references = {"test": gped.Reference(random_images(TINY_DENSE, 5), every=2)}
+    make_chain(references=references)
+    with pytest.raises(ValueError, match="make another Reference"):
+        make_chain(references=references)
+
+
+class Tutorial(torch.nn.Module):
+    """As many write it first: in place, and with view."""
+
+    def __init__(self, flatten: bool) -> None:
+        super().__init__()
+        self.flatten = flatten
+        self.layers = torch.nn.ModuleList([torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(4 * 36, 3)])
+
+    def forward(self, x):
+        x -= 0.5
+        x = self.layers[0](x)
+        return self.layers[1](x.flatten(1) if self.flatten else x.view(len(x), -1))
+
+
+def test_a_network_that_works_in_place_does_not_change_the_data_and_one_with_view_gets_a_hint():
+    images = torch.rand(20, 3, 8, 8, generator=gped.stream(0, "x"))
+    before = images.clone()
+    options = {"steps": 4, "burn_in": 0, "thinning": 1, "batch_size": 5}
+    reference = gped.Reference(images, every=1)
+    data = images, torch.arange(20) % 3, images, gped.SGLD(1e-4)
+    list(gped.Chain(Tutorial(flatten=True), *data, **options, references={"test": reference}))
+    assert torch.equal(images, before)
+    with pytest.raises(ValueError, match=r"the network cannot take an input of shape \(3, 8, 8\).*use \.flatten"):
+        gped.Chain(Tutorial(flatten=False), *data, **options)
+
+
+def test_inputs_that_no_network_could_learn_from_are_refused():
+    images = torch.rand(4, 3, 2, 2)
+    with pytest.raises(ValueError, match="the scaling has 2 means, but the inputs have 3 channels"):
+        gped.Inputs(images, gped.Scaling((0.1, 0.2), (1.0, 1.0)))
+    images[2, 0, 1, 1] = torch.inf
+    with pytest.raises(ValueError, match="input 2 has values that are not finite"):
+        gped.Inputs(images)
+    grey = torch.randint(0, 200, (50, 6, 5), dtype=torch.uint8)
+    assert len(gped.Scaling.standardising(grey).mean) == 1
+
+
 @pytest.mark.parametrize(
     "labels", [torch.zeros(10), torch.zeros(10, 1, dtype=torch.int64), torch.zeros(10, 3, dtype=torch.int64)]
 )

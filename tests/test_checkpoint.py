@@ -1,5 +1,6 @@
 """A run that was killed and resumed gives the same bytes as one that was not."""
 
+import dataclasses
 import logging
 import multiprocessing
 import os
@@ -183,7 +184,7 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_used(file, how, t
     damage(checkpoint.folder / "step-000000000040" / file, how)
     with caplog.at_level(logging.INFO, logger="gped"), gped.Checkpoint(tmp_path, "damage") as checkpoint:
         (student,) = gped.distill(make_chain(), [spec], checkpoint=checkpoint)
-    assert "step-000000000040 is damaged" in caplog.text and "resumed from step 20" in caplog.text
+    assert "step-000000000040 cannot be used" in caplog.text and "resumed from step 20" in caplog.text
     student.save(tmp_path / "resumed")
     gped.distill(make_chain(), [spec])[0].save(tmp_path / "undisturbed")
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "undisturbed").read_bytes()
@@ -195,6 +196,61 @@ def test_readings_that_were_damaged_meanwhile_are_noticed_and_recorded_again(how
     (readings,) = (folder / "checkpoints").glob("*/readings")
     damage(readings, how)
     assert finished("record", folder) == undisturbed["record"]
+
+
+class StopsAt(gped.Checkpoint):
+    """Saves every step, and stops at one."""
+
+    def __init__(self, folder: Path, key: str, last: int) -> None:
+        super().__init__(folder, key)
+        self.last = last
+
+    def tick(self, step: int) -> None:
+        self.save(step)
+        if step == self.last:
+            raise KeyboardInterrupt
+
+
+def test_checkpoints_that_cannot_be_used_do_not_stand_in_the_way_of_new_ones(tmp_path, make_chain, caplog):
+    with StopsAt(tmp_path, "run", 40) as checkpoint, pytest.raises(KeyboardInterrupt):
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=checkpoint)
+    (checkpoint.folder / "readings").unlink()
+    with StopsAt(tmp_path, "run", 30) as checkpoint, pytest.raises(KeyboardInterrupt):
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=checkpoint)
+    with caplog.at_level(logging.INFO, logger="gped"), gped.Checkpoint(tmp_path, "run") as checkpoint:
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=checkpoint)
+    assert "resumed from step 30" in caplog.text
+    gped.record(make_chain(), tmp_path / "undisturbed")
+    assert (tmp_path / "readings").read_bytes() == (tmp_path / "undisturbed").read_bytes()
+
+
+@pytest.mark.parametrize("other", ["references", "noise", "student"])
+def test_the_state_of_another_run_under_the_same_key_is_refused_as_a_whole(other, tmp_path, make_chain):
+    spec = gped.joint(killable.TINY_DENSE, classes=3, steps=60, thinning=2)
+    with StopsAt(tmp_path, "run", 40) as checkpoint, pytest.raises(KeyboardInterrupt):
+        gped.distill(make_chain(), [spec], checkpoint=checkpoint)
+    spec = dataclasses.replace(spec, dropout=0.5) if other == "student" else spec
+
+    def other_chain() -> gped.Chain:
+        references = {"test": gped.Reference(torch.rand(5, 1, 8, 8), 10)} if other == "references" else {}
+        return make_chain(references=references, noise="native" if other == "noise" else "torch")
+
+    with gped.Checkpoint(tmp_path, "run") as checkpoint:
+        (student,) = gped.distill(other_chain(), [spec], checkpoint=checkpoint)
+    student.save(tmp_path / "resumed")
+    gped.distill(other_chain(), [spec])[0].save(tmp_path / "undisturbed")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "undisturbed").read_bytes()
+
+
+def test_finished_readings_stay_whole_when_the_run_is_started_again_and_interrupted(tmp_path, make_chain):
+    checkpoint = gped.Checkpoint(tmp_path, "run", every=0.0, share=1e9)
+    gped.record(make_chain(), tmp_path / "readings", checkpoint=checkpoint)
+    finished = (tmp_path / "readings").read_bytes()
+    for manifest in checkpoint.folder.glob("step-*/manifest.json"):
+        damage(manifest, "altered")
+    with StopsAt(tmp_path, "run", 30) as again, pytest.raises(KeyboardInterrupt):
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=again)
+    assert (tmp_path / "readings").read_bytes() == finished
 
 
 def test_neither_another_key_nor_a_finished_run_is_resumed(tmp_path, make_chain, caplog):

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from test_matrix import configuration
 
+from gped.architectures import BY_ROLE
 from gped.configuration import ConfigurationError, check
 
 SCHEMA = yaml.safe_load((Path(__file__).parent.parent / "workflow/schemas/config.schema.yaml").read_text())
@@ -17,7 +18,7 @@ def test_every_preset_is_valid(preset):
     check(configuration(preset), SCHEMA)
 
 
-def test_the_schema_explains_every_key_at_the_top_and_allows_no_unknown_one_anywhere():
+def test_the_schema_explains_every_key_and_allows_no_unknown_one_anywhere():
     def objects(node):
         if isinstance(node, dict):
             if node.get("type") == "object":
@@ -26,7 +27,11 @@ def test_the_schema_explains_every_key_at_the_top_and_allows_no_unknown_one_anyw
                 yield from objects(value)
 
     assert all(node["additionalProperties"] is False for node in objects(SCHEMA))
-    assert all("description" in value or "properties" in value for value in SCHEMA["properties"].values())
+    keys = [(name, value) for node in objects(SCHEMA) for name, value in node["properties"].items()]
+    assert len(keys) > 50
+    groups = {"properties", "$ref"}  # whose own keys are explained
+    assert not [name for name, value in keys if "description" not in value and not groups & value.keys()]
+    assert {name for name, value in keys if "description" not in value and "$ref" in value} == set(BY_ROLE)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +44,14 @@ def test_the_schema_explains_every_key_at_the_top_and_allows_no_unknown_one_anyw
         ("seeds", [], r"seeds: \[\] must not be empty"),
         ("seeds", [1, 1], r"seeds: \[1, 1\] must not have an entry twice"),
         ("experiments", [5], r"experiments\[0\]: 5 must be at most 4"),
+        ("seeds", ["0", "1"], r"seeds\[0\]: '0' must be of type integer\. .*write them into a file"),
+        (
+            "models.cnn_mnist.chain.step_size",
+            "1e-4",
+            r"must be of type number\. YAML takes it for text: write 1\.0e-04",
+        ),
+        ("models.cnn_mnist.masks", [0, 1], r"masks: \[0, 1\] have the masking rates \[0\.0, 0\.0\] in the tables"),
+        ("models", None, r"models: None must be of type object"),
         ("run", "../outside", r"run: '../outside' must be a name of letters"),
         ("models.cnn_mnist.masks", [], r"models\.cnn_mnist\.masks: \[\] must not be empty"),
         ("models.cnn_mnist.masks", [0, 28], r"masks: a mask of 28 pixels does not fit into images of 28×28"),

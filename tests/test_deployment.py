@@ -178,6 +178,16 @@ def test_images_of_another_shape_are_converted_cut_and_resized(tmp_path):
     assert found.images.shape == (1, 1, 5, 5) and found.images.float().mean() > 240
 
 
+def test_hidden_folders_are_left_out_and_pixels_of_16_bits_refused(tmp_path):
+    for name in ("cat", "dog", ".checkpoints"):
+        (tmp_path / name).mkdir()
+        Image.new("L", (4, 4)).save(tmp_path / name / "0.png")
+    assert gped.image_folder(tmp_path, (1, 4, 4)).classes == ("cat", "dog")
+    Image.fromarray(np.full((4, 4), 1000, np.uint16)).save(tmp_path / "cat/1.png")
+    with pytest.raises(gped.data.DataError, match=r"1\.png has pixels of more than 8 bits \(I;16\)"):
+        gped.image_folder(tmp_path, (1, 4, 4))
+
+
 @pytest.mark.parametrize("shape", [(2, 5, 5), (28, 28)])
 def test_a_shape_that_no_image_has_is_refused_by_name(shape, tmp_path):
     Image.new("L", (5, 5)).save(tmp_path / "a.png")

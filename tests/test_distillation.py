@@ -138,7 +138,7 @@ def test_a_student_that_diverges_is_named_and_does_not_take_the_others_with_it(m
 
 
 def test_an_expectation_that_is_not_finite_is_named(make_chain):
-    rare = gped.Expectation("rare", lambda log_p: 1 / (log_p[:, 0] > log_p[:, 2] + 1e-9).logical_not(), gped.Linear())
+    rare = gped.Expectation("rare", lambda p: 1 / (p[:, 1] > p[:, [0, 2]].amax(1)).logical_not(), gped.Linear())
     spec = gped.StudentSpec(TINY_DENSE, (gped.Target(rare, "us"),), classes=3, steps=60, thinning=2)
     with pytest.raises(gped.StudentDivergedError, match="its expectation 'rare' is not finite"):
         gped.distill(make_chain(), [spec])

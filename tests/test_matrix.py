@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gped.matrix import Matrix
-from gped.names import StudentId
+from gped.names import Cell, StudentId
 
 ROOT = Path(__file__).parent.parent
 
@@ -129,6 +129,51 @@ def test_a_change_reaches_the_settings_of_what_depends_on_it_and_no_others(keys,
         assert changed == kinds
 
 
+def test_the_number_of_out_of_distribution_images_reaches_only_the_cells_that_meet_them():
+    before, after = configuration(), configuration()
+    after["data"]["ood_limit"] = 100
+    old, new = Matrix(before), Matrix(after)
+    changed = {cell for cell in old.cells() if old.teacher(cell) != new.teacher(cell)}
+    assert (
+        changed
+        == {cell for cell in old.cells() if old.ood(cell)}
+        == {c for role in old.models for c in old.focus(role)}
+    )
+
+
+def test_a_model_that_is_left_out_leaves_no_trace():
+    config = configuration()
+    config["models"]["cnn_mnist"] = None
+    matrix = Matrix(config)
+    assert list(matrix.models) == ["fcnn_mnist", "cnn_cifar10"]
+    assert not any("_cnn_mnist" in part for part in matrix.tables() + matrix.figures())
+
+
+def test_a_chain_speaks_often_enough_for_the_students_of_ablations():
+    config = configuration("paper") | {"experiments": [2]}
+    config["models"]["fcnn_mnist"]["students"]["thinning"] = {"predictive": 8, "entropy": 8, "joint": 4}
+    matrix = Matrix(config)
+    (focus,) = matrix.focus("fcnn_mnist")
+    assert matrix.teacher(focus)["thinning"] == 4
+    assert {matrix.teacher(cell)["thinning"] for cell in matrix.grid("fcnn_mnist") if cell != focus} == {8}
+
+
+def test_masking_rates_are_shares_of_the_models_own_images():
+    rates = {role: Cell(role, "x", 100, 16, 0).masking_rate for role in ("fcnn_mnist", "cnn_cifar10")}
+    assert rates == {"fcnn_mnist": 0.33, "cnn_cifar10": 0.25}
+
+
+def test_schedules_in_steps_are_not_compared_with_themselves():
+    assert not [one for one in Matrix(configuration()).ablations() if one.name == "schedule"]
+
+
+def test_no_file_of_numbers_is_planned_for_a_model_that_is_not_pruned():
+    config = configuration()
+    config["models"]["fcnn_mnist"]["pruning"]["strengths"] = []
+    assert not [part for part in Matrix(config).parts("pruning") if "fcnn" in part]
+    assert [part for part in Matrix(config).parts("tradeoff") if "fcnn" in part]
+
+
 def test_another_seed_is_another_cell_with_the_same_students():
     config = configuration() | {"seeds": [0, 1, 2]}
     matrix = Matrix(config)
@@ -188,5 +233,5 @@ def test_the_other_scaling_of_pixels_is_the_only_difference_of_its_chain():
     matrix = of_experiments(1, 2, 3, 4)
     (cell,), (focus,) = matrix.ablated_cells(), matrix.focus("cnn_cifar10")
     ours, theirs = matrix.teacher(cell), matrix.teacher(focus)
-    assert ours["inputs"] == theirs["inputs"] | {"standardise": False}
+    assert ours["inputs"] | {"ood_limit": 5000} == theirs["inputs"] | {"standardise": False}
     assert {key for key in ours if ours[key] != theirs[key]} == {"inputs", "further_steps"}

@@ -39,7 +39,7 @@ def test_every_number_stands_beside_the_published_one_with_the_verdict_that_foll
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_the_claims_follow_from_the_numbers(part):
-    ours = tables(part, (*compare.TABLES, "tradeoff"))
+    ours = tables(part, (*compare.TABLES, "tradeoff", "constants"))
     expected = claims.judge(published(*compare.TABLES, "text"), ours).fillna("")
     committed = pd.read_csv(part / "tables/claims.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(committed, expected, check_dtype=False)
@@ -82,6 +82,18 @@ def test_the_gaps_that_the_page_quotes_are_those_of_the_ablation():
     quoted = re.findall(r"\| (FCNN|CNN) \| ([\d,]+) \|.*\| (-?\d\.\d{4}) \| (-?\d\.\d{4}) \|", PAGE)
     found = {(model, int(size.replace(",", ""))): [one, other] for model, size, one, other in quoted}
     assert found == {key: [f"{value:.4f}" for value in pair] for key, pair in gaps.items()}
+
+
+def test_what_is_said_of_entropy_students_that_learnt_nothing_stands_in_the_tables():
+    part = REFERENCE / "learning_rate/tables"
+    constants = pd.read_csv(part / "constants.csv").query("dataset == 'MNIST'")
+    errors = constants[["entropy_mae_uo", "entropy_mae_us"]]
+    idle = int(errors.ge(constants["constant_mae"], axis=0).to_numpy().sum())
+    assert f"Of the {errors.size} such students {idle} are no better" in " ".join(PAGE.split())
+    compared = pd.read_csv(part / "published_vs_reproduced.csv").query("dataset == 'MNIST' and verdict == 'within'")
+    count = compared["quantity"].str.startswith("entropy_mae").sum()
+    assert f"{count} of their numbers count as *within*" in " ".join(PAGE.split())
+    assert f"({count} only because the tolerance is wide" in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_the_readme_counts_the_numbers_of_all_parts():

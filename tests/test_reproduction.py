@@ -121,6 +121,27 @@ def test_reversing_the_training_sizes_turns_the_claims_about_data_round(column, 
     assert verdicts(published, tables)[claim][1] == "does not hold"
 
 
+def test_students_that_are_no_better_than_a_constant_win_nothing(published, tables):
+    claim = "U_o is almost always at least as good as U_s in entropy MAE"
+    keys = ["model", "dataset", "train_size", "masking_rate", "entropy_mae_uo", "entropy_mae_us"]
+    constants = tables["estimators"][keys].assign(constant_mae=1.0)
+    assert verdicts(published, tables | {"constants": constants})[claim] == ("48 of 51", "holds")
+    both = constants[["entropy_mae_uo", "entropy_mae_us"]].min(axis=1)
+    constants.loc[constants.index[:40], "constant_mae"] = both[:40]
+    rest = constants[40:]
+    true = (rest["entropy_mae_uo"] <= rest["entropy_mae_us"]).sum()
+    assert verdicts(published, tables | {"constants": constants})[claim][0] == f"{true} of 11"
+    constants["constant_mae"] = both
+    assert verdicts(published, tables | {"constants": constants})[claim][1] == "not measured"
+
+
+def test_sets_that_the_paper_does_not_have_do_not_count_for_its_claim(published, tables):
+    more = tables["ood_auroc"].assign(ood_dataset="SVHN", gped=1.0)
+    tables["ood_auroc"] = pd.concat([tables["ood_auroc"], more])
+    found = verdicts(published, tables)
+    assert found["GPED beats EnD² in 75 % of out-of-distribution settings"] == ("36 of 48", "holds")
+
+
 def test_changing_the_published_numbers_changes_nothing_of_ours(published, tables):
     before = claims.judge(published, tables)
     for name, frame in published.items():

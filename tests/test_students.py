@@ -1,5 +1,7 @@
 """Specifications, student files and predictions."""
 
+import dataclasses
+import resource
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -134,10 +136,60 @@ def test_saving_leaves_an_older_student_alone_when_it_fails(make_chain, tmp_path
     student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
     student.save(path)
     before = path.read_bytes()
-    student.specification = {"not": object()}
-    with pytest.raises(TypeError):
-        student.save(path)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))  # as a full disk would
+    try:
+        with pytest.raises(gped.data.DataError, match=r"cannot write .*student\.safetensors: File too large"):
+            student.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_numbers_that_are_not_those_of_the_training_are_refused(make_chain):
+    student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
+    with pytest.raises(ValueError, match=r"numbers from -1 to 1, but this student was trained on pixels in \[0, 1\]"):
+        student.predict(torch.linspace(-1, 1, 64).view(1, 1, 8, 8))
+    with pytest.raises(ValueError, match="input 1 has values that are not finite"):
+        student.predict(torch.tensor([0.5, float("nan")]).view(2, 1, 1, 1).expand(2, 1, 8, 8))
+    student.from_bytes = False
+    with pytest.raises(ValueError, match=r"images are bytes, but .* trained on floating point numbers"):
+        student.predict(torch.zeros(1, 1, 8, 8, dtype=torch.uint8))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An expectation with a field that no file can hold."""
+
+    matrix: torch.Tensor
+
+    def __call__(self, log_p):
+        return log_p.exp() @ self.matrix
+
+
+@pytest.mark.parametrize(
+    ("expectation", "message"),
+    [
+        (gped.Expectation("cost", Cost(torch.eye(3)), gped.Linear()), "cannot be written to a file: .*Tensor"),
+        (gped.Expectation("total", gped.entropy.g, gped.Linear()), "the name 'total' is that of another answer"),
+        (gped.Expectation("p0", gped.entropy.g, gped.Linear()), "the name 'p0' is that of another answer"),
+        (gped.Expectation("lead", lambda p: p.exp()[:, 2] - p.exp()[:, 0], gped.Exponential()), "negative values"),
+        (gped.Expectation("odds", lambda p: 1 / (1 - p.exp()[:, 0]), gped.Linear()), "is not finite"),
+    ],
+)
+def test_an_expectation_that_would_fail_later_is_refused_at_once(expectation, message):
+    with pytest.raises(ValueError, match=message):
+        gped.StudentSpec(TINY_DENSE, (gped.Target(expectation, "us"),), **COMMON)
+
+
+def test_a_student_has_at_most_one_dirichlet():
+    targets = tuple(
+        gped.Target(dataclasses.replace(gped.log_predictive(temperature), name=f"at {temperature}"), "us")
+        for temperature in (1, 2)
+    )
+    with pytest.raises(ValueError, match="only one of them can have a Dirichlet head"):
+        gped.StudentSpec(TINY_DENSE, targets, **COMMON)
 
 
 def test_images_of_another_shape_are_refused(make_chain):
@@ -274,7 +326,7 @@ class Huber(gped.Linear):
 def test_a_users_own_head_can_be_saved_and_loaded(make_chain, tmp_path):
     own = gped.Expectation("margin", lambda log_p: log_p.exp().topk(2).values.diff().neg(), Huber())
     trained(make_chain, spec(gped.Target(own, "us"))).save(tmp_path / "student")
-    with pytest.raises(ValueError, match=r"its head 'huber' is not one of the library's; pass its class in own_heads"):
+    with pytest.raises(ValueError, match=r"cannot be loaded: its head 'huber' is not one .* in own_heads\.$"):
         gped.load_student(tmp_path / "student")
     said = gped.load_student(tmp_path / "student", own_heads=[Huber]).predict(random_images(TINY_DENSE, 2))
     assert said.expectations["margin"].shape == (2,)
@@ -293,7 +345,7 @@ def test_a_missing_student_file_is_named(tmp_path):
 
 def test_pixels_of_the_wrong_scale_are_refused(make_chain):
     student = trained(make_chain, spec(PREDICTIVE))
-    with pytest.raises(ValueError, match="up to 255, but this student was trained on pixels"):
+    with pytest.raises(ValueError, match="from 255 to 255, but this student was trained on pixels"):
         student.predict(torch.full((1, 1, 8, 8), 255.0))
     with pytest.raises(ValueError, match="convert them to bytes"):
         student.predict(torch.full((1, 1, 8, 8), 255))

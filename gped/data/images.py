@@ -82,7 +82,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def image_files(folder: Path) -> list[Path]:
     """All images in a folder and its folders, sorted."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.name[0] != ".")
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES and not any(name.startswith(".") for name in path.relative_to(folder).parts)
+    )
     if not files:
         raise DataError(f"{folder} has no images: no file ends in {', '.join(sorted(SUFFIXES))}.")
     return files
@@ -106,6 +110,8 @@ def read_images(files: list[Path], shape: tuple[int, ...]) -> np.ndarray:
     for number, file in enumerate(progress(files, f"decoding {files[0].parent.name}", len(files), "image")):
         try:
             with Image.open(file) as stored:
+                if stored.mode[0] in "IF":  # 16 or 32 bits a pixel, which Pillow would cut off at 255
+                    raise DataError(f"{file} has pixels of more than 8 bits ({stored.mode}). Convert it to 8 bits.")
                 image = stored.convert("L" if channels == 1 else "RGB")
         except (OSError, SyntaxError) as error:  # Pillow's errors are of these kinds
             raise DataError(f"{file} cannot be decoded as an image ({error}). Replace or delete it.") from error

@@ -76,15 +76,15 @@ class Root:
 
     def folder(self, name: str, folder: str, archive: str, url: str, md5: str | None = None) -> Path:
         """A folder, if need be extracted from its archive, if need be downloaded."""
-        path, packed = self.path / folder, self.path / archive
-        if not path.is_dir():
+        path, packed, top = self.path / folder, self.path / archive, self.path / Path(folder).parts[0]
+        if not path.is_dir() and not top.exists():
             if packed.is_file():
                 self.check(name, packed, md5)
             else:
                 fetch(packed, [url], md5)
-            extract(packed, self.path / Path(folder).parts[0])
+            extract(packed, top)
         if not path.is_dir():
-            raise DataError(f"{path} is missing although {path.parent} is there. Delete that folder and run again.")
+            raise DataError(f"{path} is missing although {top} is there. Delete {top} and run again.")
         return path
 
     def check(self, name: str, path: Path, md5: str | None) -> None:

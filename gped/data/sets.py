@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gped.data import embedded, official
+from gped.data import images as reading
 from gped.data.images import DataError, ImageSet
 
 Shape = tuple[int, int, int]
@@ -58,15 +59,13 @@ def load(
         cache: Folder of the decoded sets; `root`/cache unless given.
         unofficial: Official sets whose files are known to differ from the official ones.
     """
-    entry = entry_of(name, split)
+    entry, root = entry_of(name, split), Path(root).expanduser()
     maker = embedded if name in EMBEDDED else official
-    path = Path(cache or Path(root) / "cache") / f"{name}-{split}-{_code_hash(maker)}.npz"
+    path = Path(cache or root / "cache").expanduser() / f"{name}-{split}-{_code_hash(maker)}.npz"
     if path.is_file():
         return ImageSet.load(path)
-    if maker is embedded:
-        images = entry.make(split)
-    else:
-        images = entry.make(official.Root(Path(root), frozenset(unofficial)), split)
+    files = () if maker is embedded else (official.Root(root, frozenset(unofficial)),)
+    images = entry.make(*files, split)
     if images.images.shape[1:] != entry.shape:
         raise DataError(f"{name} has images of shape {images.images.shape[1:]} instead of {entry.shape}.")
     images.save(path)
@@ -75,7 +74,8 @@ def load(
 
 def _code_hash(module: ModuleType) -> str:
     """Changes with the code that makes a set, so that no cache outlives it."""
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:8]
+    content = b"".join(Path(str(one.__file__)).read_bytes() for one in (module, reading))
+    return hashlib.sha256(content).hexdigest()[:8]
 
 
 def entry_of(name: str, split: str | None = None) -> Entry:

@@ -9,13 +9,14 @@ from snakemake.settings.types import DeploymentMethod
 
 from gped.codehash import code_hash
 from gped import resources as needs
-from gped.configuration import ConfigurationError, check, chosen_models
-from gped.matrix import PUBLISHED, TIDY, Matrix
+from gped.configuration import ConfigurationError, check
+from gped.matrix import PUBLISHED, TIDY, Matrix, chosen_models
 from gped.names import StudentId
 
 from workflow.scripts import manifest
 
 SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+CONFIGURED = dict(config)  # with null for the models that are left out
 config["models"] = chosen_models(config)
 try:
     check(
@@ -93,7 +94,7 @@ def students_of(batch):
 
 onstart:
     try:
-        manifest.start(RUN, config, workflow.configfiles)
+        manifest.start(RUN, CONFIGURED, workflow.configfiles)
     except OSError as error:
         raise WorkflowError(
             f"{RUN} cannot be written to: {error.strerror}. Free or unlock it, then run the same command again."
@@ -105,10 +106,6 @@ onsuccess:
 
 
 onerror:
-    try:
-        manifest.finish(RUN)
-    except OSError as error:
-        print(f"{RUN} cannot be written to: {error.strerror}.")
     print(
         "Some job failed. Its log, named above, says why; what is finished stays, and the same command goes on."
     )
@@ -253,6 +250,10 @@ def refuse_unknown_targets():
         return
     names = [each.name for each in workflow.rules if each.name[:9] != "students_"]
     for target in parse_args(sys.argv[1:])[1].targets:
+        if target == "ablations" and not MATRIX.ablations():
+            raise WorkflowError(
+                "ablations: none of those in the configuration can be measured with these models. Name others."
+            )
         if workflow.is_rule(target) or Path(target).exists():
             continue
         if not any(each.is_producer(target) for each in workflow.rules):

@@ -41,7 +41,7 @@ rule claims:
             f"{RUN}/tables/{kind}.csv"
             for kind in (
                 *COMPARED,
-                *(["tradeoff"] if MATRIX.parts("tradeoff") else []),
+                *(kind for kind in ("tradeoff", "constants") if MATRIX.parts(kind)),
             )
         ],
     output:

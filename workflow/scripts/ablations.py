@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from gped.matrix import PAPER_SETS
 from workflow.scripts import jobs
 from workflow.scripts.render import markdown, page
 
@@ -13,6 +14,7 @@ NOTE = (
     "pixels: other readings of the text or of the authors' code. reference: mean standard error of the ensemble's "
     "expectations on a test input, by the means of 20 blocks of consecutive draws."
 )
+DEMONSTRATION = " This run is a demonstration: its data and the length of its chains are not the paper's."
 
 
 def table(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -33,9 +35,10 @@ def table(numbers: pd.DataFrame) -> pd.DataFrame:
 def main() -> None:
     """Write the two files in --output."""
     job = jobs.arguments(__doc__, "numbers", "output+")
-    rows = table(pd.read_csv(job.numbers))
+    numbers = pd.read_csv(job.numbers)
+    note = NOTE if set(numbers["dataset"]) <= PAPER_SETS else NOTE + DEMONSTRATION
     for path, form in zip(map(Path, job.output), (markdown, page), strict=True):
-        jobs.save_text(path, form(rows, "What the paper left open", NOTE))
+        jobs.save_text(path, form(table(numbers), "What the paper left open", note))
 
 
 if __name__ == "__main__":

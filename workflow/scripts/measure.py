@@ -102,6 +102,20 @@ def estimators(results: Results, table: str) -> Iterator[Row]:
     }
 
 
+def constants(results: Results, table: str) -> Iterator[Row]:
+    """Have entropy students learnt anything? Beside their errors, that of the best constant, the true median."""
+    truth = results.reference["test/entropy"]
+    yield {
+        **_model(results),
+        "train_size": results.cell.train_size,
+        "masking_rate": results.cell.masking_rate,
+        "mean_entropy": truth.mean(),
+        "constant_mae": metrics.entropy_mae(np.full_like(truth, np.median(truth)), truth),
+        "entropy_mae_uo": results.entropy_mae(target="entropy", estimator="uo"),
+        "entropy_mae_us": results.entropy_mae(target="entropy", estimator="us"),
+    }
+
+
 def test_metrics(results: Results, table: str) -> Iterator[Row]:
     """Experiment 4 in distribution."""
     truth = results.reference["test/entropy"]
@@ -264,6 +278,7 @@ TABLES: dict[str, Callable[[Results, str], Iterator[Row]]] = {
     "accuracy": accuracy,
     "tradeoff": tradeoff,
     "pruning": pruning,
+    "constants": constants,
     "ablations": ablations,
 }
 KEYS = {
