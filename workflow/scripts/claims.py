@@ -134,8 +134,8 @@ def _uo_against_us(column: str, name: str) -> Callable[[Frames], Finding | None]
             learnt = told[["entropy_mae_uo", "entropy_mae_us"]].min(axis=1) < told["constant_mae"]
             table = told[learnt]
             left_out = f"; without {(~learnt).sum()} cells whose students are no better than a constant"
-        if table.empty:
-            return None
+            if table.empty:
+                return Finding(0, 0, "no student is better than a constant")
         uo, us = (table[f"{column}_{u}"] for u in ("uo", "us"))
         evidence = f"mean {name} {uo.mean():.3f} with U_o, {us.mean():.3f} with U_s{left_out}"
         return Finding(int((uo <= us).sum()), len(uo), evidence)
