@@ -88,9 +88,8 @@ class Inputs:
         if images.dim() < 2 or len(images) == 0:
             raise ValueError(f"inputs have the shape {tuple(images.shape)}: there must be at least one, each an array.")
         if images.is_floating_point() and not (finite := images.flatten(1).isfinite().all(1)).all():
-            raise ValueError(
-                f"input {int(finite.int().argmin())} has values that are not finite: mend or leave it out."
-            )
+            first = int(finite.int().argmin())
+            raise ValueError(f"input {first} has values that are not finite: mend it or leave it out.")
         self.images = images
         self.scaling = scaling or Scaling()
         if len(self.scaling.mean) not in (1, images.shape[1]):

@@ -110,7 +110,7 @@ class StudentSpec:
             raise ValueError(f"targets are {names}: each expectation can be learnt only once by a student.")
         if sum(isinstance(target.expectation.head, Dirichlet) for target in self.targets) > 1:
             raise ValueError(
-                f"targets are {names}: only one of them can have a Dirichlet head, which says all of a class."
+                f"targets are {names}: only one of them can have a Dirichlet head, from which predictions are made."
             )
         for expectation, estimator in self.targets:
             if estimator not in ("us", "uo"):
@@ -166,9 +166,8 @@ def _plain(value: Any) -> Any:
 
 def _probe(expectation: Expectation, classes: int) -> Tensor:
     """Values of the expectation on certain and uncertain distributions; refused if its head cannot learn them."""
-    certainty = torch.tensor(
-        [[0.0], [1.0], [10.0], [100.0], [-1.0], [-10.0], [-100.0]]
-    )  # of the last class, or the first
+    # Certainty of the last class, or of the first where it is negative.
+    certainty = torch.tensor([[0.0], [1.0], [10.0], [100.0], [-1.0], [-10.0], [-100.0]])
     log_probabilities = torch.log_softmax(certainty * torch.linspace(-1, 1, classes), 1)
     values = expectation(log_probabilities)
     if values.dim() != 2 or len(values) != len(certainty):
