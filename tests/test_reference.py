@@ -14,7 +14,7 @@ from workflow.scripts.jobs import PUBLISHED
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "results/reference"
-PARTS = sorted(path.parent for path in REFERENCE.glob("*/manifest.json"))
+PARTS = sorted(path.parent.parent for path in REFERENCE.glob("*/tables/published_vs_reproduced.csv"))
 PAGE = (ROOT / "docs/reference.md").read_text()
 
 
@@ -77,11 +77,26 @@ def test_what_the_page_quotes_stands_in_the_tables():
 
 
 def test_the_gaps_that_the_page_quotes_are_those_of_the_ablation():
-    rows = pd.read_csv(REFERENCE / "learning_rate/tables/ablations.csv").query("ablation == 'schedule'")
-    gaps = rows[rows["quantity"] == "nll_gap"].groupby(["model", "train_size"], sort=False)["value"].agg(list)
-    quoted = re.findall(r"\| (FCNN|CNN) \| ([\d,]+) \|.*\| (-?\d\.\d{4}) \| (-?\d\.\d{4}) \|", PAGE)
+    rows = pd.read_csv(REFERENCE / "schedule/tables/ablations.csv").query("quantity == 'nll_gap'")
+    rows = rows.assign(text=[f"{mean:.4f} ± {std:.4f}" for mean, std in rows[["value", "value_seed_std"]].to_numpy()])
+    gaps = rows.groupby(["model", "train_size"], sort=False)["text"].agg(list)
+    quoted = re.findall(r"\| (FCNN|CNN) \| ([\d,]+) \|.*\| (-?0\.\d+ ± 0\.\d+) \| (-?0\.\d+ ± 0\.\d+) \|", PAGE)
     found = {(model, int(size.replace(",", ""))): [one, other] for model, size, one, other in quoted}
-    assert found == {key: [f"{value:.4f}" for value in pair] for key, pair in gaps.items()}
+    assert found == gaps.to_dict()
+
+
+def test_the_gap_falls_or_rises_with_data_as_the_page_says_of_either_seed():
+    first, both = (
+        pd.read_csv(REFERENCE / f"{part}/tables/ablations.csv")
+        .query("ablation == 'schedule' and quantity == 'nll_gap'")
+        .pivot(index=["model", "setting"], columns="train_size", values="value")
+        for part in ("learning_rate", "schedule")
+    )
+    for seed in (first, 2 * both - first):  # the mean of two seeds has both in it
+        falls = (seed.diff(axis=1).iloc[:, 1:] < 0).all(axis=1)
+        rises = (seed.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
+        assert falls.xs("halving per pass over D", level="setting").tolist() == [True, True]
+        assert rises.xs("halving as at the largest N", level="setting").tolist() == [True, True]
 
 
 def test_what_is_said_of_entropy_students_that_learnt_nothing_stands_in_the_tables():
