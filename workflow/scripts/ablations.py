@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from gped.matrix import PAPER_SETS
 from workflow.scripts import jobs
-from workflow.scripts.render import markdown, page
+from workflow.scripts.render import demonstration, markdown, page
 
 NOTE = (
     "schedule: the paper halves the student's learning rate per pass over D, so that a student of a smaller D gets a "
@@ -14,7 +13,6 @@ NOTE = (
     "pixels: other readings of the text or of the authors' code. reference: mean standard error of the ensemble's "
     "expectations on a test input, by the means of 20 blocks of consecutive draws."
 )
-DEMONSTRATION = " This run is a demonstration: its data and the length of its chains are not the paper's."
 
 
 def table(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +34,7 @@ def main() -> None:
     """Write the two files in --output."""
     job = jobs.arguments(__doc__, "numbers", "output+")
     numbers = pd.read_csv(job.numbers)
-    note = NOTE if set(numbers["dataset"]) <= PAPER_SETS else NOTE + DEMONSTRATION
+    note = f"{demonstration(numbers)} {NOTE}".strip()
     for path, form in zip(map(Path, job.output), (markdown, page), strict=True):
         jobs.save_text(path, form(table(numbers), "What the paper left open", note))
 

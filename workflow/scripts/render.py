@@ -77,8 +77,15 @@ def beside_published(ours: pd.DataFrame, published: pd.DataFrame) -> tuple[pd.Da
         table[NUMBERS[number]] = text
     if comparable:
         return table, "Reproduced (published)."
-    sets = ", ".join(sorted(set(ours["dataset"])))
-    return table, f"On {sets}: a demonstration, not to be compared with the paper's numbers."
+    return table, demonstration(ours)
+
+
+def demonstration(ours: pd.DataFrame) -> str:
+    """What is said of numbers on other data than the paper's; nothing of those on its own."""
+    sets = set(ours["dataset"])
+    if sets <= PAPER_SETS:
+        return ""
+    return f"On {', '.join(sorted(sets))}: a demonstration, not to be compared with the paper's numbers."
 
 
 def _number(value: float) -> str:
