@@ -6,6 +6,7 @@ from typing import Any
 
 from gped import data
 from gped.architectures import BY_ROLE
+from gped.names import Cell
 
 
 class ConfigurationError(ValueError):
@@ -99,7 +100,7 @@ def _model_mistakes(role: str, model: dict[str, Any], config: dict[str, Any]) ->
     for mask in model["masks"]:
         if mask >= shape[1]:
             yield f"masks: a mask of {mask} pixels does not fit into images of {shape[1]}×{shape[2]}."
-    rates = [round(mask**2 / (shape[1] * shape[2]), 2) for mask in model["masks"]]
+    rates = [Cell(role, model["dataset"], 1, mask, 0).masking_rate for mask in model["masks"]]
     if len(set(rates)) < len(rates):
         yield f"masks: {model['masks']} have the masking rates {rates} in the tables, which must all differ."
     if focus["train_size"] > available:
