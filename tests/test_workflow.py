@@ -389,6 +389,9 @@ def test_two_presets_of_one_name_are_refused(project):
 def test_a_failing_job_names_its_log_and_leaves_finished_results_alone(changed):
     edit(changed / "config.yaml", "step_size: 1.0e-4\n", "step_size: 50\n")  # cnn_mnist's
     before = (changed / "results/tiny/tables/exp1.md").read_bytes()
+    manifest = changed / "results/tiny/manifest.json"
+    finished = json.loads(manifest.read_text())["finished"]
+    (changed / "results/tiny/timings.csv").unlink()
     result = tiny(changed, "all_tables", "--keep-going")
     assert result.returncode
     log = "results/tiny/logs/cnn-MNIST5k/n100-m0-s0/teacher.log"
@@ -397,6 +400,8 @@ def test_a_failing_job_names_its_log_and_leaves_finished_results_alone(changed):
     assert "ChainDivergedError: the chain diverged at step" in text and "Traceback" not in text
     assert (changed / "results/tiny/tables/exp1.md").read_bytes() == before
     assert (changed / "results/tiny/cells/fcnn-MNIST5k/n100-m0-s0/reference.npz").exists()
+    assert (changed / "results/tiny/timings.csv").exists()  # of the jobs that were done
+    assert json.loads(manifest.read_text())["finished"] == finished  # a failed run is not
 
 
 # Style and report

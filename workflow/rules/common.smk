@@ -102,10 +102,14 @@ onstart:
 
 
 onsuccess:
-    manifest.finish(RUN)
+    manifest.finish(RUN, succeeded=True)
 
 
 onerror:
+    try:
+        manifest.finish(RUN, succeeded=False)
+    except OSError as error:
+        print(f"{RUN} cannot be written to: {error.strerror}.")
     print(
         "Some job failed. Its log, named above, says why; what is finished stays, and the same command goes on."
     )

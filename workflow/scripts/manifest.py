@@ -63,8 +63,8 @@ def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
     )
 
 
-def finish(run: str) -> None:
-    """Add what the run has shown: checksums of the images, and the time that each job took."""
+def finish(run: str, succeeded: bool) -> None:
+    """Add what the run has shown: checksums of the images, the time that each job took, and whether all are done."""
     folder = Path(run)
     checksums = {}
     for path in sorted(folder.glob("data/*.npz")):
@@ -78,7 +78,8 @@ def finish(run: str) -> None:
                 rows.append((str(job), row["s"], row["cpu_time"], row["max_rss"]))
     with (folder / "timings.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("job", "seconds", "cpu_seconds", "memory_mb"), *rows])
-    _update(folder, finished=datetime.now(UTC).isoformat(timespec="seconds"), data_sha256=checksums)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    _update(folder, data_sha256=checksums, **({"finished": now} if succeeded else {}))
 
 
 def _version(package: str) -> str | None:
