@@ -277,8 +277,8 @@ def judge(published: Frames, ours: Frames) -> pd.DataFrame:
     sets = {name for frame in ours.values() for name in frame["dataset"]}
     demonstration = not sets <= PAPER_SETS
     if "ood_auroc" in ours and not demonstration:  # other sets than the paper's are not what it speaks of
-        outside = published["ood_auroc"]["ood_dataset"].unique()
-        ours = ours | {"ood_auroc": ours["ood_auroc"].query("ood_dataset in @outside")}
+        table, known = ours["ood_auroc"], published["ood_auroc"]["ood_dataset"]
+        ours = ours | {"ood_auroc": table[table["ood_dataset"].isin(known)]}
     rows = []
     for claim in CLAIMS:
         theirs, found = claim.find(published), claim.find(ours)
