@@ -4,15 +4,8 @@
 #     snakemake --cores 2 all_tables                                        on embedded data, in minutes
 #     snakemake --cores 2 all_tables --config preset=paper                  on the paper's data
 #
-# Everything lands in results/<run>/:
-#     data/<set>-<split>.npz                                     images, fetched, checked and decoded
-#     cells/<model>-<set>/n<size>-m<mask>-s<seed>/               a cell: one teacher and its students
-#         readings.bin, reference.npz                            what its chain said, and the whole ensemble's verdict
-#         students/<slug>.safetensors, .npz                      a student, and its predictions
-#     tables/*.csv, *.md, *.tex, *.html                          numbers, and the paper's tables
-#     figures/*.pdf, *.png                                       the paper's figures
-#     summary.html, report.html                                  the run in a minute, and as a whole
-#     logs/, benchmarks/, config.yaml, manifest.json             how it came about
+# Everything lands in results/<run>/, whose grammar stands in workflow/experiments/paths.py. What there is to make, each cell,
+# student, table and figure, is a value in workflow/experiments/; the rules ask there.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -40,34 +33,37 @@ rule all:
         rules.all_tables.input,
 
 
-# Each table and figure is also a target of its own name, for all its formats.
-for table in MATRIX.tables():
+# Each of the paper's tables and figures is also a target of its own name, for all its formats.
+for table in PLAN.tables:
+    for part in table.parts_in(MATRIX) if table.is_published else ():
 
-    rule:
-        name:
-            table
-        input:
-            [f"{RUN}/tables/{table}.{kind}" for kind in ("csv", "md", "tex", "html")],
+        rule:
+            name:
+                table.file(part)
+            input:
+                [PATHS.table(table.file(part), form) for form in TABLE_FORMS],
 
 
-for figure in MATRIX.figures():
+for figure in PLAN.figures.values():
+    if figure.experiment:
 
-    rule:
-        name:
-            figure
-        input:
-            [f"{RUN}/figures/{figure}.{kind}" for kind in ("pdf", "png")],
+        rule:
+            name:
+                figure.name
+            input:
+                [PATHS.figure(figure.name, form) for form in FIGURE_FORMS],
 
 
 rule report:
     input:
         rules.all_tables.input,
     output:
-        f"{RUN}/report.html",
+        PATHS.page("report"),
     log:
-        f"{RUN}/logs/report.log",
+        PATHS.log("report"),
     benchmark:
-        f"{RUN}/benchmarks/report.tsv"
+        PATHS.benchmark("report")
+    localrule: True
     conda:
         "envs/environment.yaml"
     threads: 1
@@ -75,7 +71,7 @@ rule report:
         mem_mb=1000,
         runtime=10,
     params:
-        config=f"{RUN}/config.yaml",
+        config=f"{PATHS.run}/config.yaml",
         snakefile=workflow.snakefile,
         style=f"{workflow.basedir}/workflow/report/style.css",
     message:

@@ -14,14 +14,12 @@ import steps
 import torch
 from matplotlib import pyplot as plt
 
-from gped.architectures import BY_ROLE
-
 
 def picture(one_step: pd.DataFrame, shared: pd.DataFrame, path: Path) -> None:
     """Time of a step for each network, and what sharing a chain saves."""
     mpl.use("agg")
     figure, axes = plt.subplots(1, 4, figsize=(11, 2.8), layout="constrained")
-    for axis, role in zip(axes, BY_ROLE, strict=False):
+    for axis, role in zip(axes, steps.NETWORKS, strict=False):
         rows = one_step[one_step["network"] == role]
         errors = [rows["ms"] - rows["lower"], rows["upper"] - rows["ms"]]
         colours = ["#0072B2" if name.startswith("ours") else "#999999" for name in rows["step"]]
@@ -64,7 +62,7 @@ def main() -> None:
     torch.set_num_threads(1)
     few = max(2, arguments.rounds // 5)
     tables = {
-        "steps": steps.summary(pd.concat([steps.measure(role, arguments.rounds) for role in BY_ROLE])),
+        "steps": steps.summary(pd.concat([steps.measure(role, arguments.rounds) for role in steps.NETWORKS])),
         "shared": sharing.shared(few),
         "recorded": sharing.recorded(few),
         "growth": sharing.growth(),

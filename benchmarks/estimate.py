@@ -15,12 +15,17 @@ import yaml
 from snakemake.utils import update_config
 
 import gped
-from gped.architectures import BY_ROLE, Architecture
-from gped.matrix import Matrix
-from gped.readings import Reading, ReadingsInfo
-from gped.suggestions import meant, missing
+from gped.distillation import update
+from gped.networks.architectures import Architecture
+from gped.support.suggestions import meant, missing
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))  # the workflow is not an installed package
+
+from workflow.experiments.matrix import Matrix  # noqa: E402
+from workflow.experiments.models import MODELS  # noqa: E402
+from workflow.experiments.settings import teacher  # noqa: E402
+
 TEST, OOD = 10_000, 5000  # images of a real test set, and of an out-of-distribution set
 
 
@@ -48,7 +53,7 @@ class _Random:
     """Readings of random images, to learn from."""
 
     def __init__(self, architecture: Architecture) -> None:
-        self.info = ReadingsInfo(1000, 10, 100, 1, 0, 10**9, 10**9)
+        self.info = gped.ReadingsInfo(1000, 10, 100, 1, 0, 10**9, 10**9)
         self.available = self.info.due
         self.inputs = gped.Inputs(torch.randint(0, 256, (1000, *architecture.input_shape), dtype=torch.uint8))
 
@@ -61,15 +66,15 @@ def update_seconds(architecture: Architecture) -> float:
     learner = gped.Learner(spec, readings)  # type: ignore[arg-type]
     indices, log_p = torch.arange(100), torch.log_softmax(torch.randn(100, 10), 1)
     x = readings.inputs[indices]
-    return _seconds(lambda: learner.update(Reading(1, indices, log_p), x))
+    return _seconds(lambda: update(learner, gped.Reading(1, indices, log_p), x))
 
 
 @cache
 def chain_seconds(role: str) -> tuple[float, float]:
     """One step of a chain, and one forward pass of 1,000 inputs."""
-    readings = _Random(BY_ROLE[role])
+    readings = _Random(MODELS[role].architecture)
     labels = torch.randint(0, 10, (1000,))
-    network = gped.Network(BY_ROLE[role], 10, gped.stream(0, "θ"))
+    network = gped.Network(MODELS[role].architecture, 10, gped.stream(0, "θ"))
     images = readings.inputs
     chain = gped.Chain(network, images, labels, images, gped.SGLD(4e-6), steps=10**9, burn_in=10**9 - 1, thinning=1)
     reference = gped.Reference(images)
@@ -85,7 +90,7 @@ def estimate(matrix: Matrix) -> pd.DataFrame:
         chains = students = 0.0
         cells = [cell for cell in matrix.cells() if cell.role == role]
         for cell in cells:
-            settings = matrix.teacher(cell)
+            settings = teacher(matrix, cell)
             steps, after = settings["steps"], settings["steps"] - settings["burn_in"]
             chains += step * (steps + settings["further_steps"])
             chains += thousand * after * TEST / 1000 / settings["reference_every"]
@@ -93,7 +98,8 @@ def estimate(matrix: Matrix) -> pd.DataFrame:
             chains += thousand * after * len(matrix.ood(cell)) * variants * OOD / 1000 / settings["ood_every"]
             for student in matrix.students(cell):
                 listens = after + (settings["further_steps"] if student.strength is not None else 0)
-                students += update_seconds(BY_ROLE[role].scaled(student.k1, student.k2)) * listens / student.thinning
+                architecture = MODELS[role].architecture.scaled(student.k1, student.k2)
+                students += update_seconds(architecture) * listens / student.thinning
         count = sum(len(matrix.students(cell)) for cell in cells)
         rows.append(
             {

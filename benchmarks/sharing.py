@@ -12,7 +12,8 @@ import pandas as pd
 import torch
 
 import gped
-from gped.architectures import FCNN_MNIST
+from gped.distillation import update
+from gped.networks.architectures import FCNN_MNIST
 
 STEPS, BURN_IN = 300, 100
 STUDENTS = (1, 4, 16, 36)
@@ -132,7 +133,7 @@ def _run(what: str, value: int) -> tuple[float, float, float]:
         for reading in chain:
             for learner in learners:
                 if learner.listens_at(reading.step):
-                    learner.update(reading, chain.inputs[reading.indices])
+                    update(learner, reading, chain.inputs[reading.indices])
 
     seconds = cpu_seconds(run)
     tables = sum(U.means.nbytes + U.counts.nbytes for learner in learners for U in learner.U) / 1e6

@@ -19,19 +19,19 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import gped
-from gped.architectures import BY_ROLE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # about defaults of its own classes
     import posteriors
 
 INPUTS, BATCH, PRIOR, STEP_SIZE = 6000, 100, 10.0, 4e-6
+NETWORKS = {"fcnn_mnist": gped.FCNN_MNIST, "cnn_mnist": gped.CNN_MNIST, "cnn_cifar10": gped.CNN_CIFAR10}
 Step = Callable[[], object]
 
 
 def contenders(role: str) -> dict[str, Step]:
     """What takes turns, each a function that makes one step."""
-    architecture = BY_ROLE[role]
+    architecture = NETWORKS[role]
     generator = gped.stream(0, "benchmark")
     images = torch.randint(0, 256, (INPUTS, *architecture.input_shape), dtype=torch.uint8, generator=generator)
     labels = torch.randint(0, 10, (INPUTS,), generator=generator)
@@ -188,7 +188,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    table = summary(pd.concat([measure(role, arguments.rounds) for role in BY_ROLE]))
+    table = summary(pd.concat([measure(role, arguments.rounds) for role in NETWORKS]))
     print(table.to_string(index=False, float_format="%.2f"))
     arguments.output.mkdir(parents=True, exist_ok=True)
     table.to_csv(arguments.output / "steps.csv", index=False, float_format="%.4g")

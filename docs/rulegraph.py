@@ -2,122 +2,37 @@
 
     snakemake all_tables --rulegraph | python docs/rulegraph.py > docs/rulegraph.svg
 
-The rules that train students differ only in which students they train, and are drawn as one.
+The rules that train students differ only in which students they train, and are drawn as one; so are those that measure.
 """
 
 import re
 import sys
-from itertools import pairwise
-from random import Random
-from statistics import fmean
+
+from graph import Edge, svg
 
 TARGET = "all_tables"  # needs everything, and is not drawn
+MANY = ("students", "measure")
 WHAT = {
     "data": "fetch, check, decode images",
     "teacher": "run the chain, record readings",
     "students": "learn from readings, predict",
-    "measure": "numbers from predictions",
+    "measure": "tables from predictions",
     "tidy": "join the parts of a table",
-    "render": "tables: Markdown, LaTeX, HTML",
     "draw": "figures: PDF and PNG",
     "compare": "published numbers beside ours",
     "claims": "a verdict on each claim",
-    "draw_own": "published against reproduced",
     "summarise": "the run on one page",
 }
-WIDTH, HEIGHT, GAP, ROW, MARGIN = 220, 54, 20, 100, 14
-STYLE = """
-rect { fill: #eef3f8; stroke: #4a6b8a; stroke-width: 1.2 }
-path { fill: none; stroke: #8a96a3; stroke-width: 1.4 }
-text { font: 13px system-ui, sans-serif; fill: #333; text-anchor: middle }
-.rule { font-size: 15px; font-weight: 600; fill: #1d3247 }
-"""
-
-Edge = tuple[str, str]
-Point = tuple[str, int]  # a rule and a row: its own, where its box is, or one that edges from it cross
 
 
 def edges_of(dot: str) -> list[Edge]:
     """The edges between rules, from the one that makes files to the one that reads them."""
     named = re.findall(r'(\d+)\[label = "([^"]+)"', dot)
-    rules = {number: re.sub(r"^students_\d+$", "students", name) for number, name in named}
+    rules = {number: next((many for many in MANY if name.startswith(f"{many}_")), name) for number, name in named}
     edges = {(rules[maker], rules[reader]) for maker, reader in re.findall(r"(\d+) -> (\d+)", dot)}
-    return sorted(edge for edge in edges if TARGET not in edge)
-
-
-def rows_of(edges: list[Edge]) -> dict[str, int]:
-    """The row of each rule: the first below all that it reads from."""
-    rows = {rule: 0 for edge in edges for rule in edge}
-    for _ in rows:
-        for maker, reader in edges:
-            rows[reader] = max(rows[reader], rows[maker] + 1)
-    return rows
-
-
-def placed(ways: list[list[Point]], boxes: set[Point]) -> dict[Point, float]:
-    """The middle of each point, from the one of some random starts that has the shortest edges."""
-    lines = sorted({line for way in ways for line in pairwise(way)})
-    starts = [settled(lines, boxes, Random(seed)) for seed in range(30)]
-    middle = min(starts, key=lambda middle: sum(abs(middle[upper] - middle[lower]) for upper, lower in lines))
-    shift = MARGIN + WIDTH / 2 - min(middle[point] for point in boxes)
-    return {point: x + shift for point, x in middle.items()}
-
-
-def settled(lines: list[tuple[Point, Point]], boxes: set[Point], random: Random) -> dict[Point, float]:
-    """From a random order in each row: each point goes to the middle of its neighbours above and below, if it can."""
-    joined: dict[Point, list[Point]] = {}
-    for upper, lower in lines:
-        joined.setdefault(upper, []).append(lower)
-        joined.setdefault(lower, []).append(upper)
-    rows = [[point for point in sorted(joined) if point[1] == number] for number in range(len(joined))]
-    middle = {point: WIDTH * random.random() for point in sorted(joined)}
-    half = {point: WIDTH / 2 if point in boxes else 0 for point in joined}
-    for sweep in range(80):
-        for row in rows:
-            wish = {point: fmean(middle[other] for other in joined[point]) for point in row}
-            if sweep < 40:  # the order first, then the distances
-                row.sort(key=wish.__getitem__)
-            least, most = dict(wish), dict(wish)  # pushed to the right, and to the left, until nothing overlaps
-            for left, right in pairwise(row):
-                least[right] = max(least[right], least[left] + half[left] + GAP + half[right])
-            for right, left in pairwise(reversed(row)):
-                most[left] = min(most[left], most[right] - half[left] - GAP - half[right])
-            middle |= {point: (least[point] + most[point]) / 2 for point in row}
-    return middle
-
-
-def svg(edges: list[Edge]) -> str:
-    """The picture. Every edge has its rules in its title, and edges from one rule share their way while they can."""
-    rows = rows_of(edges)
-    boxes = set(rows.items())
-    ways = [
-        [*((maker, row) for row in range(rows[maker], rows[reader])), (reader, rows[reader])] for maker, reader in edges
-    ]
-    middle = placed(ways, boxes)
-    top = {point: MARGIN + ROW * point[1] for point in middle}
-    width = round(max(middle[point] for point in boxes) + WIDTH / 2 + MARGIN)
-    height = max(top.values()) + HEIGHT + MARGIN
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',
-        f"<title>The rules of the workflow, as {TARGET} needs them</title>",
-        f"<style>{STYLE}</style>",
-        '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0 8 4 0 8z" style="fill: #8a96a3; stroke: none"/></marker>',
-        '<rect width="100%" height="100%" rx="8" style="fill: #fff; stroke: none"/>',
-    ]
-    for (maker, reader), way in zip(edges, ways, strict=True):
-        path = f"M{middle[way[0]]:.0f} {top[way[0]]}"
-        for upper, lower in pairwise(way):
-            start, end, bend = top[upper] + HEIGHT, top[lower], (top[upper] + HEIGHT + top[lower]) // 2
-            path += f" V{start} C{middle[upper]:.0f} {bend} {middle[lower]:.0f} {bend} {middle[lower]:.0f} {end}"
-        lines.append(f'<path d="{path}" marker-end="url(#arrow)"><title>{maker} → {reader}</title></path>')
-    for point in sorted(boxes, key=lambda point: (point[1], middle[point])):
-        x, y = middle[point], top[point]
-        lines.append(f'<rect x="{x - WIDTH / 2:.0f}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="7"/>')
-        lines.append(f'<text class="rule" x="{x:.0f}" y="{y + 23}">{point[0]}</text>')
-        lines.append(f'<text x="{x:.0f}" y="{y + 42}">{WHAT[point[0]]}</text>')
-    return "\n".join([*lines, "</svg>", ""])
+    # A figure may be drawn from a table that is made of others: both are left to one box.
+    return sorted((one, other) for one, other in edges if TARGET not in (one, other) and one != other)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(svg(edges_of(sys.stdin.read())))
+    sys.stdout.write(svg(f"The rules of the workflow, as {TARGET} needs them", edges_of(sys.stdin.read()), WHAT))

@@ -12,74 +12,75 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gped import cost, data, metrics, uncertainty
-    from gped.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
-    from gped.chain import Chain, ChainDivergedError, categorical
-    from gped.checkpoint import Checkpoint, StoppedError
-    from gped.deployment import export_onnx, write_csv
-    from gped.distillation import Learner, StudentDivergedError, distill
-    from gped.expectations import Expectation, entropy, log_predictive, predictive, variance
-    from gped.folder import ImageFolder, image_folder
-    from gped.heads import Dirichlet, Exponential, Linear, Softmax
+    from gped import data
+    from gped.data.folder import ImageFolder, image_folder
+    from gped.distillation import distill
+    from gped.evaluation import metrics, uncertainty
     from gped.inputs import Inputs, Scaling
-    from gped.networks import Network
-    from gped.pruning import GroupLasso
-    from gped.randomness import stream
-    from gped.readings import Reading, ReadingsInfo, Recorder, Recording, record
-    from gped.reference import Reference
-    from gped.sampler import Noise, PolynomialDecay, Sampler
-    from gped.sghmc import SGHMC
-    from gped.sgld import SGLD
-    from gped.students import (
-        Prediction,
-        Student,
-        StudentSpec,
-        Target,
-        bayesian_dark_knowledge,
-        end2,
-        joint,
-        load_student,
-    )
+    from gped.networks import cost
+    from gped.networks.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
+    from gped.networks.network import Network
+    from gped.networks.pruning import GroupLasso
+    from gped.readings.reading import Reading, ReadingsInfo
+    from gped.readings.recording import Recorder, Recording, record
+    from gped.sampling.chain import Chain, ChainDivergedError, categorical
+    from gped.sampling.noise import Noise
+    from gped.sampling.reference import Reference
+    from gped.sampling.sampler import PolynomialDecay, Sampler
+    from gped.sampling.sghmc import SGHMC
+    from gped.sampling.sgld import SGLD
+    from gped.students.deployment import export_onnx, write_csv
+    from gped.students.estimators import Estimator, Online, Stochastic
+    from gped.students.expectations import Expectation, entropy, log_predictive, predictive, variance
+    from gped.students.heads import Dirichlet, Exponential, Head, Linear, Softmax
+    from gped.students.learner import Learner, StudentDivergedError
+    from gped.students.prediction import Prediction
+    from gped.students.specification import StudentSpec, Target, bayesian_dark_knowledge, end2, joint
+    from gped.students.student import Student, load_student
+    from gped.support.checkpoint import Checkpoint, StoppedError
+    from gped.support.randomness import stream
 
 # Where each public name lives. They are imported when first used: most of them need torch, which takes seconds to
 # import, and those who count multiply-adds or compute metrics should not wait for it.
 _HOME = {
-    "architectures": ["Architecture", "FCNN_MNIST", "CNN_MNIST", "CNN_CIFAR10"],
-    "chain": ["Chain", "ChainDivergedError", "categorical"],
-    "checkpoint": ["Checkpoint", "StoppedError"],
-    "deployment": ["export_onnx", "write_csv"],
-    "distillation": ["Learner", "StudentDivergedError", "distill"],
-    "expectations": ["Expectation", "predictive", "entropy", "variance", "log_predictive"],
-    "folder": ["ImageFolder", "image_folder"],
-    "heads": ["Softmax", "Exponential", "Linear", "Dirichlet"],
+    "data.folder": ["ImageFolder", "image_folder"],
+    "distillation": ["distill"],
     "inputs": ["Inputs", "Scaling"],
-    "networks": ["Network"],
-    "pruning": ["GroupLasso"],
-    "randomness": ["stream"],
-    "readings": ["Reading", "ReadingsInfo", "Recorder", "Recording", "record"],
-    "reference": ["Reference"],
-    "sampler": ["Noise", "PolynomialDecay", "Sampler"],
-    "sghmc": ["SGHMC"],
-    "sgld": ["SGLD"],
-    "students": [
-        "Prediction",
-        "Student",
-        "StudentSpec",
-        "Target",
-        "bayesian_dark_knowledge",
-        "end2",
-        "joint",
-        "load_student",
-    ],
+    "networks.architectures": ["CNN_CIFAR10", "CNN_MNIST", "FCNN_MNIST", "Architecture"],
+    "networks.network": ["Network"],
+    "networks.pruning": ["GroupLasso"],
+    "readings.reading": ["Reading", "ReadingsInfo"],
+    "readings.recording": ["Recorder", "Recording", "record"],
+    "sampling.chain": ["Chain", "ChainDivergedError", "categorical"],
+    "sampling.noise": ["Noise"],
+    "sampling.reference": ["Reference"],
+    "sampling.sampler": ["PolynomialDecay", "Sampler"],
+    "sampling.sghmc": ["SGHMC"],
+    "sampling.sgld": ["SGLD"],
+    "students.deployment": ["export_onnx", "write_csv"],
+    "students.estimators": ["Estimator", "Online", "Stochastic"],
+    "students.expectations": ["Expectation", "entropy", "log_predictive", "predictive", "variance"],
+    "students.heads": ["Dirichlet", "Exponential", "Head", "Linear", "Softmax"],
+    "students.learner": ["Learner", "StudentDivergedError"],
+    "students.prediction": ["Prediction"],
+    "students.specification": ["StudentSpec", "Target", "bayesian_dark_knowledge", "end2", "joint"],
+    "students.student": ["Student", "load_student"],
+    "support.checkpoint": ["Checkpoint", "StoppedError"],
+    "support.randomness": ["stream"],
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_MODULES = ["cost", "data", "metrics", "uncertainty"]
+_MODULES = {
+    "cost": "networks.cost",
+    "data": "data",
+    "metrics": "evaluation.metrics",
+    "uncertainty": "evaluation.uncertainty",
+}
 __all__ = sorted([*_MODULE_OF, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"gped.{name}")
+        return importlib.import_module(f"gped.{_MODULES[name]}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'gped' has no attribute {name!r}")
     return getattr(importlib.import_module(f"gped.{_MODULE_OF[name]}"), name)

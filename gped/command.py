@@ -5,7 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from gped.data.images import DataError, replacing
+from gped.data.images import DataError
+from gped.support.files import replacing
 
 
 def main() -> None:
@@ -14,7 +15,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     status = commands.add_parser("status", help="how far a run of the workflow is")
     status.add_argument("run", type=Path, help="its folder, results/<run>")
-    status.add_argument("--watch", type=float, nargs="?", const=5.0, metavar="SECONDS", help="tell again and again")
+    status.add_argument("--watch", type=float, nargs="?", const=5.0, metavar="SECONDS", help="repeat it so often")
     predict = commands.add_parser("predict", help="what a student says of images, as CSV")
     predict.add_argument("student", type=Path, help="a student's .safetensors file")
     predict.add_argument("images", type=Path, nargs="+", help="images, or folders of images")
@@ -37,8 +38,8 @@ def main() -> None:
 
 
 def tell_status(run: Path, every: float | None) -> None:
-    """Print how far a run is, once or again and again."""
-    from gped.status import status
+    """Print how far a run is, once or repeatedly."""
+    from gped.support.status import status
 
     while True:
         text = status(run)
@@ -52,9 +53,9 @@ def write_prediction(file: Path, paths: list[Path], output: Path | None) -> None
     """Ask a student about images."""
     import torch
 
-    from gped.deployment import write_csv
-    from gped.folder import image_folder
-    from gped.students import load_student
+    from gped.data.folder import image_folder
+    from gped.students.deployment import write_csv
+    from gped.students.student import load_student
 
     student = load_student(file)
     found = [image_folder(path, student.architecture.input_shape) for path in paths]
@@ -69,8 +70,8 @@ def write_prediction(file: Path, paths: list[Path], output: Path | None) -> None
 
 def write_onnx(file: Path, output: Path) -> None:
     """Export a student."""
-    from gped.deployment import export_onnx
-    from gped.students import load_student
+    from gped.students.deployment import export_onnx
+    from gped.students.student import load_student
 
     export_onnx(load_student(file), output)
 

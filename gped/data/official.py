@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gped.data.decoding import image_files, read_images
 from gped.data.download import checksum, extract, fetch, torchvision
-from gped.data.images import DataError, ImageSet, image_files, read_images
+from gped.data.images import DataError, ImageSet
 
 CIFAR10_MEMBERS = {  # MD5 of the members of cifar-10-binary.tar.gz
     "data_batch_1.bin": "5dd7e06a14cb22eb9f671a540d1b7c25",

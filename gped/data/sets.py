@@ -1,16 +1,14 @@
 """One door to all sets: the rest of the program cannot tell embedded from downloaded."""
 
-import difflib
-import hashlib
 import os
 from collections.abc import Callable, Collection
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 from gped.data import embedded, official
-from gped.data import images as reading
 from gped.data.images import DataError, ImageSet
+from gped.support.codehash import code_hash
+from gped.support.suggestions import meant
 
 Shape = tuple[int, int, int]
 
@@ -61,7 +59,8 @@ def load(
     """
     entry, root = entry_of(name, split), Path(root).expanduser()
     maker = embedded if name in EMBEDDED else official
-    path = Path(cache or root / "cache").expanduser() / f"{name}-{split}-{_code_hash(maker)}.npz"
+    code = code_hash(str(maker.__file__))[:8]  # so that no cache outlives the code that made it
+    path = Path(cache or root / "cache").expanduser() / f"{name}-{split}-{code}.npz"
     if path.is_file():
         return ImageSet.load(path)
     files = () if maker is embedded else (official.Root(root, frozenset(unofficial)),)
@@ -72,20 +71,11 @@ def load(
     return images
 
 
-def _code_hash(module: ModuleType) -> str:
-    """Changes with the code that makes a set, so that no cache outlives it."""
-    content = b"".join(Path(str(one.__file__)).read_bytes() for one in (module, reading))
-    return hashlib.sha256(content).hexdigest()[:8]
-
-
 def entry_of(name: str, split: str | None = None) -> Entry:
     """What is known of a set before it is made; a sentence if there is none of that name or split."""
     entries = OFFICIAL | EMBEDDED
     if name not in entries:
-        names = {known.lower(): known for known in entries}
-        close = difflib.get_close_matches(name.lower(), names, 1)
-        hint = f" Did you mean {names[close[0]]}?" if close else ""
-        raise ValueError(f"there is no set {name!r}.{hint} There are {', '.join(entries)}.")
+        raise ValueError(f"there is no set {name!r}.{meant(name, entries)} There are {', '.join(entries)}.")
     if split is not None and split not in entries[name].splits:
         raise ValueError(f"{name} has no split {split!r}, only {' and '.join(entries[name].splits)}.")
     return entries[name]

@@ -3,36 +3,26 @@
 
 rule data:
     output:
-        f"{RUN}/data/{{name}}-{{split}}.npz",
+        PATHS.images("{name}", "{split}"),
     log:
-        f"{RUN}/logs/data/{{name}}-{{split}}.log",
+        PATHS.log(Jobs.data("{name}", "{split}")),
     benchmark:
-        f"{RUN}/benchmarks/data/{{name}}-{{split}}.tsv"
+        PATHS.benchmark(Jobs.data("{name}", "{split}"))
     wildcard_constraints:
         name=r"\w+",
         split="train|test",
+    localrule: True  # so that only the machine where Snakemake runs must reach the internet
     conda:
-        "../../envs/environment.yaml"
+        "../../envs/torch.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        settings=lambda w: settings(
-            {
-                "name": w.name,
-                "split": w.split,
-                "root": config["data"]["root"],
-                "unofficial": [
-                    name for name in config["data"]["unofficial"] if name == w.name
-                ],
-                "optional": w.name in config["data"]["optional"],
-            }
-        ),
-        cache=f"{config['data']['root']}/cache",
-        code=CODE["data"],
+        file=lambda w: PATHS.settings(Jobs.data(w.name, w.split)),
+        settings=lambda w: as_text(settings.images(MATRIX, w.name)),
+        code=code("data"),
     message:
         "Getting the {wildcards.split} images of {wildcards.name}"
     shell:
-        "python -m workflow.scripts.data --settings {params.settings:q} --cache {params.cache:q} --output {output:q}"
-        " > {log:q} 2>&1"
+        "python -m workflow.scripts.data --settings {params.file:q} --output {output:q} > {log:q} 2>&1"

@@ -1,45 +1,51 @@
-# The paper's figures.
+# Figures, the paper's and our own.
 
 
 rule draw:
     input:
-        figure_files,
+        lambda w: PLAN.figures[w.figure].files(),
     output:
-        pdf=f"{RUN}/figures/{{figure}}.pdf",
+        pdf=PATHS.figure("{figure}", "pdf"),
         png=report(
-            f"{RUN}/figures/{{figure}}.png",
+            PATHS.figure("{figure}", "png"),
             caption="../report/figure.rst",
             category="Figures",
-            subcategory=lambda w: experiment_of(w.figure),
-            labels=lambda w: labels_of(w.figure),
+            subcategory=lambda w: PLAN.experiment(PLAN.figures[w.figure].experiment),
+            labels=lambda w: {
+                "shows": PLAN.figures[w.figure].shows,
+                "for": PLAN.figures[w.figure].of,
+            },
         ),
     log:
-        f"{RUN}/logs/figures/{{figure}}.log",
+        PATHS.log(Jobs.figure("{figure}")),
     benchmark:
-        f"{RUN}/benchmarks/figures/{{figure}}.tsv"
+        PATHS.benchmark(Jobs.figure("{figure}"))
     wildcard_constraints:
-        figure="|".join(MATRIX.figures()),
+        figure="|".join(PLAN.figures),
+    localrule: True
     conda:
-        "../../envs/environment.yaml"
+        "../../envs/tables.yaml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        figure="{figure}",
-        data_seed=config["data_seed"],
-        code=CODE["draw"],
+        file=lambda w: PATHS.settings(Jobs.figure(w.figure)),
+        settings=lambda w: as_text(PLAN.drawing(w.figure)),
+        caption=lambda w: PLAN.figures[w.figure].caption,
+        run=lambda w, output: Path(output[0]).parent.parent,
+        code=code("draw"),
     message:
         "Drawing the figure {wildcards.figure}"
     shell:
-        "python -m workflow.scripts.draw --figure {params.figure} --data-seed {params.data_seed} --inputs {input:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        "python -m workflow.scripts.draw --settings {params.file:q} --run {params.run:q} > {log:q} 2>&1"
 
 
 rule all_figures:
     input:
         [
-            f"{RUN}/figures/{figure}.{kind}"
-            for figure in MATRIX.figures()
-            for kind in ("pdf", "png")
+            PATHS.figure(name, form)
+            for name, figure in PLAN.figures.items()
+            if figure.experiment
+            for form in FIGURE_FORMS
         ],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, workflow.basedir)
 
-from gped.suggestions import meant
+from gped.support.suggestions import meant
 
 if "preset" in config:
     PRESETS = {

@@ -1,50 +1,48 @@
-# Students, some to a job. A rule for each batch of slugs that some cells share: Snakemake wants to know all outputs of a
-# job beforehand. Nothing in a rule but its outputs depends on how the students were put together, so that another
-# students_per_job finds everything done.
+# Students, some to a job. A rule for each batch of students that some cells share: Snakemake wants to know all outputs of
+# a job beforehand. What tells whether it must run again does not depend on how the students were put together, so that
+# another students_per_job finds everything done.
 
-BATCHES = {}
-for path, cell in CELLS.items():
-    for batch in MATRIX.batches(cell):
-        BATCHES.setdefault(batch, []).append(path)
-
-for number, (batch, cells) in enumerate(BATCHES.items()):
+for name, (batch, cells) in PLAN.batches().items():
 
     rule:
         name:
-            f"students_{number}"
+            name
         input:
             set_files,
-            readings=f"{RUN}/cells/{{cell}}/readings.bin",
+            readings=PATHS.readings("{cell}"),
         output:
             [
-                f"{RUN}/cells/{{cell}}/students/{slug}.{kind}"
-                for slug in batch
-                for kind in ("safetensors", "npz")
+                file
+                for student in batch
+                for file in PATHS.student_files("{cell}", student.slug)
             ],
         log:
-            f"{RUN}/logs/{{cell}}/{batch[0]}.log",
+            PATHS.log(Jobs.student("{cell}", batch[0].slug)),
         benchmark:
-            f"{RUN}/benchmarks/{{cell}}/{batch[0]}.tsv"
+            PATHS.benchmark(Jobs.student("{cell}", batch[0].slug))
         wildcard_constraints:
             cell="|".join(map(re.escape, cells)),
         conda:
-            "../../envs/environment.yaml"
+            "../../envs/torch.yaml"
         threads: 1
         resources:
             mem_mb=lambda w, attempt, batch=batch: attempt
-            * needs.student_megabytes(CELLS[w.cell], students_of(batch)),
+            * needs.student_megabytes(CELLS[w.cell], batch),
             runtime=lambda w, attempt, batch=batch: attempt
-            * needs.student_minutes(MATRIX, CELLS[w.cell], students_of(batch)),
+            * needs.student_minutes(MATRIX, CELLS[w.cell], batch),
             gpu=GPUS,
         params:
-            settings=lambda w, batch=batch: settings(
-                MATRIX.training(CELLS[w.cell], StudentId.from_slug(batch[0]).kind)
+            settings=lambda w, batch=batch: as_text(
+                settings.training(MATRIX, CELLS[w.cell], batch[0])
             ),
             sets=set_arguments,
-            code=CODE["students"],
+            told=lambda w: Path(PATHS.settings(Jobs.student(w.cell, "any"))).parent,
+            checkpoints=lambda w: Path(
+                PATHS.checkpoints(Jobs.student(w.cell, "any"))
+            ).parent,
+            code=code("students"),
         message:
-            f"Training {len(batch)} students of {{wildcards.cell}}: {batch[0]}{', …' if len(batch) > 1 else ''}"
+            f"Training {len(batch)} students of {{wildcards.cell}}: {batch[0].slug}{', …' if len(batch) > 1 else ''}"
         shell:
-            "python -m workflow.scripts.students --settings {params.settings:q} --sets {params.sets:q}"
-            " --readings {input.readings:q} --output {output:q}"
-            f" --checkpoints {RUN}/checkpoints/{{wildcards.cell}} > {{log:q}} 2>&1"
+            "python -m workflow.scripts.students --settings {params.told:q} --sets {params.sets:q}"
+            " --readings {input.readings:q} --output {output:q} --checkpoints {params.checkpoints:q} > {log:q} 2>&1"

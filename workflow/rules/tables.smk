@@ -1,112 +1,101 @@
-# Numbers, and the paper's tables made of them.
+# Numbers, and tables made of them. Tables that are computed from the same students are made by one job.
+
+for measurement in PLAN.measurements.values():
+
+    rule:
+        name:
+            f"measure_{measurement.name}"
+        input:
+            measured_files(measurement),
+        output:
+            [
+                reported(table, part, form)
+                for table, part in measurement.parts
+                for form in table.forms
+            ],
+        log:
+            PATHS.log(Jobs.tables(measurement.name)),
+        benchmark:
+            PATHS.benchmark(Jobs.tables(measurement.name))
+        localrule: True
+        conda:
+            "../../envs/tables.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=30,
+        params:
+            file=PATHS.settings(Jobs.tables(measurement.name)),
+            settings=as_text(PLAN.measuring(measurement)),
+            run=lambda w, output: Path(output[0]).parent.parent,
+            code=code("measure"),
+        message:
+            f"Computing {', '.join(measurement.files)}"
+        shell:
+            "python -m workflow.scripts.measure --settings {params.file:q} --run {params.run:q} > {log:q} 2>&1"
 
 
-rule measure:
-    input:
-        measured_files,
-    output:
-        f"{RUN}/tables/{{table}}.csv",
-    log:
-        f"{RUN}/logs/tables/{{table}}.log",
-    benchmark:
-        f"{RUN}/benchmarks/tables/{{table}}.tsv"
-    wildcard_constraints:
-        table="|".join(
-            ["ablations", *(part for kind in TIDY for part in MATRIX.parts(kind))]
-        ),
-    conda:
-        "../../envs/environment.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        settings=lambda w: settings(
-            {"table": w.table, "needs": MATRIX.measured(w.table)}
-        ),
-        root=lambda w, output: Path(output[0]).parent.parent,
-        code=CODE["measure"],
-    message:
-        "Computing the numbers of {wildcards.table}"
-    shell:
-        "python -m workflow.scripts.measure --settings {params.settings:q} --root {params.root:q} --output {output:q}"
-        " > {log:q} 2>&1"
+# The parts of a table, joined: its tidy file.
+PARTS = {
+    table.name: [PATHS.table(table.file(part)) for part in table.parts_in(MATRIX)]
+    for table in PLAN.tables
+}
 
 
 rule tidy:
     input:
-        lambda w: [f"{RUN}/tables/{part}.csv" for part in MATRIX.parts(w.kind)],
+        lambda w: PARTS[w.table],
     output:
-        f"{RUN}/tables/{{kind}}.csv",
+        PATHS.table("{table}"),
     log:
-        f"{RUN}/logs/tables/{{kind}}.log",
+        PATHS.log("tables/{table}.tidy"),
     benchmark:
-        f"{RUN}/benchmarks/tables/{{kind}}.tsv"
+        PATHS.benchmark("tables/{table}.tidy")
     wildcard_constraints:
-        kind="|".join(kind for kind in TIDY if kind != "exp1"),
+        table="|".join(name for name in PARTS if PARTS[name] != [PATHS.table(name)])
+        or "none",
+    localrule: True
     conda:
-        "../../envs/environment.yaml"
+        "../../envs/tables.yaml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
     message:
-        "Putting {wildcards.kind} together"
+        "Putting {wildcards.table} together"
     shell:
         "awk 'FNR > 1 || NR == 1' {input:q} > {output:q} 2> {log:q}"
-
-
-rule render:
-    input:
-        f"{RUN}/tables/{{table}}.csv",
-    output:
-        md=f"{RUN}/tables/{{table}}.md",
-        tex=f"{RUN}/tables/{{table}}.tex",
-        html=report(
-            f"{RUN}/tables/{{table}}.html",
-            caption="../report/table.rst",
-            category="Tables",
-            subcategory=lambda w: experiment_of(w.table),
-            labels=lambda w: labels_of(w.table),
-        ),
-    log:
-        f"{RUN}/logs/tables/{{table}}.render.log",
-    benchmark:
-        f"{RUN}/benchmarks/tables/{{table}}.render.tsv"
-    wildcard_constraints:
-        table="|".join(MATRIX.tables()) or "none",
-    conda:
-        "../../envs/environment.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        table="{table}",
-        code=CODE["render"],
-    message:
-        "Rendering the table {wildcards.table}"
-    shell:
-        "python -m workflow.scripts.render --table {params.table} --numbers {input:q}"
-        " --output {output:q} > {log:q} 2>&1"
 
 
 rule all_tables:
     input:
         [
-            f"{RUN}/tables/{table}.{kind}"
-            for table in MATRIX.tables()
-            for kind in ("csv", "md", "tex", "html")
+            PATHS.table(table.file(part), form)
+            for table in PLAN.tables
+            for part in table.parts_in(MATRIX)
+            for form in table.forms
         ],
-        [f"{RUN}/tables/{kind}.csv" for kind in TIDY if MATRIX.parts(kind)],
+        [PATHS.table(name) for name in PARTS],
         [
-            f"{RUN}/tables/{page}.{kind}"
+            PATHS.table(page, form)
             for page in ("published_vs_reproduced", "claims")
-            for kind in ("csv", "md", "html")
+            for form in PAGE_FORMS
         ],
         [
-            f"{RUN}/figures/{figure}.{kind}"
-            for figure in (*MATRIX.figures(), "published_vs_reproduced")
-            for kind in ("pdf", "png")
+            PATHS.figure(name, form)
+            for name, figure in PLAN.figures.items()
+            if not figure.of_ablations
+            for form in FIGURE_FORMS
         ],
-        f"{RUN}/summary.html",
+        PATHS.page("summary"),
+
+
+rule ablations:
+    input:
+        [PATHS.table(ABLATIONS.name, form) for form in ABLATIONS.forms],
+        [
+            PATHS.figure(name, form)
+            for name, figure in PLAN.figures.items()
+            if figure.of_ablations
+            for form in FIGURE_FORMS
+        ],

@@ -5,26 +5,28 @@ rule teacher:
     input:
         set_files,
     output:
-        readings=f"{RUN}/cells/{{cell}}/readings.bin",
-        reference=f"{RUN}/cells/{{cell}}/reference.npz",
+        readings=PATHS.readings("{cell}"),
+        reference=PATHS.reference("{cell}"),
     log:
-        f"{RUN}/logs/{{cell}}/teacher.log",
+        PATHS.log(Jobs.teacher("{cell}")),
     benchmark:
-        f"{RUN}/benchmarks/{{cell}}/teacher.tsv"
+        PATHS.benchmark(Jobs.teacher("{cell}"))
     conda:
-        "../../envs/environment.yaml"
+        "../../envs/torch.yaml"
     threads: 1
     resources:
         mem_mb=lambda w, attempt: attempt * needs.MEGABYTES,
         runtime=lambda w, attempt: attempt * needs.chain_minutes(MATRIX, CELLS[w.cell]),
         gpu=GPUS,
     params:
-        settings=lambda w: settings(MATRIX.teacher(CELLS[w.cell])),
+        file=lambda w: PATHS.settings(Jobs.teacher(w.cell)),
+        settings=lambda w: as_text(settings.teacher(MATRIX, CELLS[w.cell])),
         sets=set_arguments,
-        code=CODE["teacher"],
+        checkpoints=lambda w: PATHS.checkpoints(Jobs.teacher(w.cell)),
+        code=code("teacher"),
     message:
         "Running the chain of {wildcards.cell}"
     shell:
-        "python -m workflow.scripts.teacher --settings {params.settings:q} --sets {params.sets:q}"
+        "python -m workflow.scripts.teacher --settings {params.file:q} --sets {params.sets:q}"
         " --readings {output.readings:q} --reference {output.reference:q}"
-        f" --checkpoints {RUN}/checkpoints/{{wildcards.cell}} > {{log:q}} 2>&1"
+        " --checkpoints {params.checkpoints:q} > {log:q} 2>&1"

@@ -1,6 +1,6 @@
 """Fetch, check and decode one set of images.
 
-A set that is listed as optional and cannot be had becomes an empty one; the tables leave its rows empty.
+A set that is listed as optional and is not available becomes an empty one; the tables leave its rows empty.
 """
 
 import logging
@@ -8,25 +8,25 @@ import logging
 import numpy as np
 
 from gped.data import DataError, ImageSet, entry_of, load
-from workflow.scripts import jobs
+from workflow.jobs import job
 
 
 def main() -> None:
     """Write the set to --output."""
-    job = jobs.arguments(__doc__, "settings", "cache", "output")
-    settings = job.settings
+    given = job.arguments(__doc__, "settings", "output")
+    settings = job.read_settings(given.settings)
     name, split = settings["name"], settings["split"]
     try:
-        images = load(name, split, settings["root"], job.cache, settings["unofficial"])
+        images = load(name, split, settings["root"], settings["cache"], [name] if settings["unofficial"] else [])
     except DataError as error:
         if not settings["optional"]:
             raise
-        logging.warning("%s cannot be had and is optional, so its rows stay empty: %s", name, error)
+        logging.warning("%s is not available and optional, so its rows stay empty: %s", name, error)
         empty = np.zeros((0, *entry_of(name).shape), np.uint8)
         images = ImageSet(name, empty, np.zeros(0, np.int64), f"not available: {error}")
     logging.info("%s %s: %d images from %s", name, split, len(images), images.source)
-    images.save(job.output)
+    images.save(given.output)
 
 
 if __name__ == "__main__":
-    jobs.run(main)
+    job.run(main)

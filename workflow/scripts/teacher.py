@@ -2,31 +2,32 @@
 
 from pathlib import Path
 
-from gped.architectures import BY_ROLE
-from gped.chain import Chain
-from gped.networks import Network
-from gped.randomness import stream
-from gped.readings import record
-from gped.reference import Reference
-from gped.sgld import SGLD
-from workflow.scripts import jobs
-from workflow.scripts.cells import prepare
-from workflow.scripts.checkpoints import checkpointed
+from gped.networks.network import Network
+from gped.readings.recording import record
+from gped.sampling.chain import Chain
+from gped.sampling.reference import Reference
+from gped.sampling.sgld import SGLD
+from gped.support.randomness import stream
+from workflow.experiments.models import MODELS
+from workflow.jobs import job
+from workflow.jobs.arrays import save_arrays
+from workflow.jobs.cell_inputs import prepare
+from workflow.jobs.checkpoints import checkpointed
 
 
 def main() -> None:
     """Write --readings and --reference."""
-    job = jobs.arguments(__doc__, "settings", "sets=", "readings", "reference", "checkpoints")
-    settings = job.settings
-    inputs = prepare(settings["inputs"], dict(job.sets))
+    given = job.arguments(__doc__, "settings", "sets=", "readings", "reference", "checkpoints")
+    settings = job.read_settings(given.settings)
+    inputs = prepare(settings["inputs"], dict(given.sets))
     references = {
         name: Reference(images, settings["reference_every" if name == "test" else "ood_every"])
         for name, images in inputs.evaluated.items()
     }
     seed = settings["seed"]
-    classes = int(inputs.labels.max()) + 1
+    architecture = MODELS[settings["role"]].architecture
     chain = Chain(
-        Network(BY_ROLE[settings["role"]], classes, stream(seed, "teacher's initialisation")),
+        Network(architecture, inputs.classes, stream(seed, "teacher's initialisation")),
         inputs.labelled,
         inputs.labels,
         inputs.unlabelled,
@@ -42,16 +43,16 @@ def main() -> None:
         noise=settings["noise"],
         device=settings["device"],
     )
-    with checkpointed(
-        Path(job.checkpoints) / "teacher", [job.readings, job.reference], settings, inputs.digest
-    ) as checkpoint:
+    outputs = [given.readings, given.reference]
+    with checkpointed(Path(given.checkpoints), outputs, settings, inputs.digest) as checkpoint:
         if checkpoint:
-            record(chain, job.readings, settings, checkpoint)
-            jobs.save_arrays(
-                job.reference,
-                {f"{name}/{what}": v for name, one in references.items() for what, v in one.result().items()},
+            record(chain, given.readings, settings, checkpoint)
+            expectations = {name: reference.result() for name, reference in references.items()}
+            save_arrays(
+                given.reference,
+                {f"{name}/{what}": values for name, said in expectations.items() for what, values in said.items()},
             )
 
 
 if __name__ == "__main__":
-    jobs.run(main)
+    job.run(main)

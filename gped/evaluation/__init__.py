@@ -1,0 +1,1 @@
+"""What answers are worth: metrics and uncertainties, from arrays, without torch."""

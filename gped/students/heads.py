@@ -1,0 +1,192 @@
+"""How the outputs of a network express an expectation, and the loss that teaches them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+
+class Spread(NamedTuple):
+    """What a head knows of the draws beyond their mean: the mean distribution over classes, and the expected entropy.
+
+    Args:
+        probabilities: One row for each input.
+        entropy: One number for each input.
+    """
+
+    probabilities: Tensor
+    entropy: Tensor
+
+
+class Head(Protocol):
+    """What a head is: `Softmax`, `Linear`, `Exponential`, `Dirichlet`, or a dataclass of your own.
+
+    Its fields are plain values, and are saved with a student under its name.
+    """
+
+    name: ClassVar[str]
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """How far outputs (inputs, values) are from targets: summed over values, averaged over inputs."""
+        ...
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Outputs (inputs, values) as predictions of the same shape."""
+        ...
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """What is wrong with values of the expectation that cannot be expressed, such as "negative values"."""
+        ...
+
+    def spread(self, predictions: Tensor) -> Spread | None:
+        """What the predictions say of the draws' distributions over classes; None if they are not about that."""
+        ...
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """A distribution over the classes, learnt by the cross-entropy ℓ(p, q) = −p log q."""
+
+    name: ClassVar[str] = "softmax"
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Cross-entropy of the predicted distributions under the targets."""
+        return -(targets * torch.log_softmax(outputs, 1)).sum(1).mean()
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Probabilities."""
+        return torch.softmax(outputs, 1)
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        if values.shape[1] != classes or values.min() < 0 or not torch.allclose(values.sum(1), torch.ones(len(values))):
+            return f"values that are not distributions over the {classes} classes"
+        return None
+
+    def spread(self, predictions: Tensor) -> Spread | None:
+        """None: one distribution does not tell how the draws differ."""
+        return None
+
+
+ERRORS = {"absolute": torch.abs, "squared": torch.square}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Any numbers, learnt by their absolute or squared error."""
+
+    error: str = "absolute"
+    name: ClassVar[str] = "linear"
+
+    def __post_init__(self) -> None:
+        if self.error not in ERRORS:
+            raise ValueError(
+                f"the {self.name} head's error is {self.error!r}: it must be {' or '.join(map(repr, ERRORS))}."
+            )
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Absolute or squared error of the predictions."""
+        return ERRORS[self.error](self.predict(outputs) - targets).sum(1).mean()
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """The outputs themselves."""
+        return outputs
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        return None
+
+    def spread(self, predictions: Tensor) -> Spread | None:
+        """None: numbers are not about distributions."""
+        return None
+
+
+@dataclass(frozen=True)
+class Exponential(Linear):
+    """Numbers that are never negative, as exp(z), learnt by their absolute or squared error."""
+
+    name: ClassVar[str] = "exponential"
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """The exponential of the outputs."""
+        return outputs.exp()
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        return "negative values" if values.min() < 0 else None
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """A Dirichlet distribution over class distributions, learnt by its log-likelihood (EnD²).
+
+    The targets are log-probabilities, or their averages: the log-likelihood is linear in them.
+
+    Args:
+        temperature: Training uses the concentrations exp(z / temperature).
+        prediction_temperature: Prediction uses the concentrations exp(z / prediction_temperature).
+    """
+
+    temperature: float = 2.5
+    prediction_temperature: float = 1.0
+    name: ClassVar[str] = "dirichlet"
+
+    def __post_init__(self) -> None:
+        for what, value in asdict(self).items():
+            if not value > 0:
+                raise ValueError(f"the dirichlet head's {what} is {value}: it must be positive.")
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Negative log-likelihood, in double precision: concentrations span many orders of magnitude."""
+        alpha = (outputs.double() / self.temperature).exp()
+        log_normaliser = torch.lgamma(alpha).sum(1) - torch.lgamma(alpha.sum(1))
+        return (log_normaliser - ((alpha - 1) * targets).sum(1)).mean()
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Concentrations."""
+        return (outputs / self.prediction_temperature).exp()
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        if values.shape[1] != classes or not torch.allclose(values.exp().sum(1), torch.ones(len(values))):
+            return f"values that are not log-probabilities of the {classes} classes"
+        return None
+
+    def spread(self, predictions: Tensor) -> Spread:
+        """Mean and expected entropy of a Dirichlet, in closed form."""
+        total = predictions.sum(1, keepdim=True)
+        mean = predictions / total
+        return Spread(mean, -(mean * (_digamma(predictions + 1) - _digamma(total + 1))).sum(1))
+
+
+def _digamma(x: Tensor) -> Tensor:
+    """ψ(x) for x ≥ 1, to the last digits, by operations that ONNX has: its recurrence, then its asymptotic series."""
+    steps = sum(1 / (x + k) for k in range(10))
+    y = x + 10
+    square = 1 / y**2
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
+    return y.log() - 1 / (2 * y) - series - steps
+
+
+HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet)}
+
+
+class UnknownError(ValueError):
+    """A student file is in order, but of a kind that is not known here."""
+
+
+def describe(head: Head) -> dict[str, Any]:
+    """The head as plain values, for a file."""
+    return {"name": head.name, **asdict(head)}  # type: ignore[call-overload]
+
+
+def from_description(description: dict[str, Any], own: Sequence[type[Head]] = ()) -> Head:
+    """The head that was described, one of the library's or of the caller's own."""
+    known = HEADS | {head.name: head for head in own}
+    options = dict(description)
+    name = options.pop("name")
+    if name not in known:
+        raise UnknownError(f"its head {name!r} is not one of the library's. Pass its class in own_heads")
+    return known[name](**options)

@@ -1,0 +1,105 @@
+"""What the outputs of a network say: every expectation, and class probabilities with their uncertainties."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gped.students.expectations import entropy, predictive
+from gped.students.heads import Head
+
+Values = TypeVar("Values", Tensor, np.ndarray)
+ANSWERS = ("probabilities", "total", "data", "knowledge")
+"""What a prediction has a name of its own for."""
+
+
+class Output(NamedTuple):
+    """A part of a network's outputs.
+
+    Args:
+        name: The expectation that it expresses.
+        head: How.
+        size: How many outputs it takes.
+    """
+
+    name: str
+    head: Head
+    size: int
+
+
+class Answers(NamedTuple):
+    """The same as `Prediction`, as tensors: what is not known is left out of `known`."""
+
+    expectations: dict[str, Tensor]
+    known: dict[str, Tensor]
+
+
+def answers(heads: Sequence[Output], outputs: Tensor) -> Answers:
+    """Every expectation by name, and the `ANSWERS` as far as the student was taught them.
+
+    They come from the expectations `predictive` and `entropy`, or from a head that knows more, as a Dirichlet does.
+    Only operations that ONNX has.
+    """
+    said, known, first = dict[str, Tensor](), dict[str, Tensor](), 0
+    for name, head, size in heads:
+        said[name] = head.predict(outputs[:, first : first + size])
+        first += size
+    if predictive.name in said:
+        known["probabilities"] = said[predictive.name]
+    if entropy.name in said:
+        known["data"] = said[entropy.name].squeeze(1)
+    for name, head, _ in heads:
+        if spread := head.spread(said[name]):
+            known |= {"probabilities": spread.probabilities, "data": spread.entropy}
+    if "probabilities" in known:
+        p = known["probabilities"]
+        known["total"] = -(p * p.clamp_min(torch.finfo(p.dtype).tiny).log()).sum(1)
+    if {"total", "data"} <= known.keys():
+        known["knowledge"] = known["total"] - known["data"]
+    columns = {name: values[:, 0] if values.shape[1] == 1 else values for name, values in said.items()}
+    return Answers(columns, {name: known[name] for name in ANSWERS if name in known})
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a student says of some inputs. What it was not taught is None.
+
+    Args:
+        expectations: Each expectation under its name, one row (or number) per input; for EnD², the concentrations.
+        probabilities: Class probabilities.
+        total: Total uncertainty, the entropy of the probabilities.
+        data: Data uncertainty, the expected entropy.
+        knowledge: Knowledge uncertainty, total − data.
+    """
+
+    expectations: dict[str, np.ndarray]
+    probabilities: np.ndarray | None = None
+    total: np.ndarray | None = None
+    data: np.ndarray | None = None
+    knowledge: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, said: Answers) -> "Prediction":
+        """The answers as arrays."""
+        return cls(
+            {name: values.numpy() for name, values in said.expectations.items()},
+            **{name: values.numpy() for name, values in said.known.items()},
+        )
+
+    @property
+    def known(self) -> dict[str, np.ndarray]:
+        """The class probabilities and uncertainties that the student was taught, by name."""
+        return {name: values for name in ANSWERS if (values := getattr(self, name)) is not None}
+
+    @property
+    def further(self) -> dict[str, np.ndarray]:
+        """The expectations that are not among `known` under another name."""
+        return further(self.expectations)
+
+
+def further(expectations: dict[str, Values]) -> dict[str, Values]:
+    """Of expectations by name, those that no answer repeats."""
+    return {name: values for name, values in expectations.items() if name not in (predictive.name, entropy.name)}

@@ -1,0 +1,219 @@
+"""What a student is told to be: a network, what it learns, and how."""
+
+import json
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from gped.networks.architectures import Architecture
+from gped.networks.pruning import GroupLasso
+from gped.students import heads
+from gped.students.estimators import Estimator, estimator
+from gped.students.expectations import Expectation, entropy, log_predictive, predictive
+from gped.students.heads import Dirichlet
+from gped.students.prediction import ANSWERS
+from gped.support.checks import real, share, whole
+
+RESERVED = ("input", "class", "p", *ANSWERS)  # columns and outputs of a prediction
+
+
+class Target(NamedTuple):
+    """An expectation and how it is estimated: "us" for U_s, "uo" for U_o, or a class with `Estimator`'s methods."""
+
+    expectation: Expectation
+    estimator: str | type[Estimator]
+
+
+@dataclass(frozen=True)
+class StudentSpec:
+    """All that decides what a student becomes, given the readings.
+
+    Args:
+        architecture: Of its network; `FCNN_MNIST.scaled(k1, k2)` and the like.
+        targets: What it learns. Each has its own part of the outputs, and the losses are added.
+        classes: C.
+        steps: T, the last step of the chain that it listens to (before fine-tuning, if it is pruned).
+        thinning: H; it listens to readings at multiples of this step.
+        learning_rate: Adam's, at the beginning.
+        halving_every: Steps of the chain, counted from the end of the burn-in, after which the learning rate is halved,
+            repeatedly; None for never.
+        dropout: Rate after every hidden layer while training.
+        dropout_layers: Only after so many of the first hidden layers; None for all.
+        input_noise: Standard deviation of the noise on the inputs D' in pixel units, drawn anew at every update. The
+            teacher's reading is of the clean input, because all students share it.
+        pruning: Regularise, prune and fine-tune; None for none of it.
+        seed: Of initialisation, dropout and input noise.
+    """
+
+    architecture: Architecture
+    targets: tuple[Target, ...]
+    classes: int
+    steps: int
+    thinning: int
+    learning_rate: float = 1e-3
+    halving_every: int | None = None
+    dropout: float = 0.0
+    dropout_layers: int | None = None
+    input_noise: float = 0.0
+    pruning: GroupLasso | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        # Plain numbers of one type, so that equal specifications are saved as equal bytes.
+        for name, least in (("classes", 2), ("steps", 1), ("thinning", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(f"{name} of a student", getattr(self, name), least))
+        if self.halving_every is not None:
+            object.__setattr__(self, "halving_every", whole("halving_every", self.halving_every, 1))
+        if self.dropout_layers is not None:
+            object.__setattr__(self, "dropout_layers", whole("dropout_layers", self.dropout_layers, 0))
+        object.__setattr__(self, "learning_rate", real("learning_rate", self.learning_rate, above=True))
+        object.__setattr__(self, "input_noise", real("input_noise", self.input_noise))
+        object.__setattr__(self, "dropout", share("dropout", self.dropout))
+        if self.thinning > self.steps:
+            raise ValueError(
+                f"thinning is {self.thinning} but the student listens for {self.steps} steps: it would never hear "
+                "a reading. Lower the thinning or add steps."
+            )
+        self._check_targets()
+        if self.pruning:
+            self._check_pruning(self.pruning)
+        try:
+            self.describe()  # now, because a student that cannot be described cannot be saved either
+        except TypeError as error:
+            raise ValueError(
+                f"the specification cannot be written to a file: {error}. Use plain numbers and texts in it, and in "
+                "the fields of your expectations and heads."
+            ) from error
+
+    def _check_targets(self) -> None:
+        if not isinstance(self.targets, tuple) or not all(isinstance(target, Target) for target in self.targets):
+            raise ValueError(f"targets is {self.targets!r}: it must be a tuple of gped.Target(expectation, estimator).")
+        if not self.targets:
+            raise ValueError("targets is empty: a student needs at least one expectation to learn.")
+        names = [target.expectation.name for target in self.targets]
+        if len(set(names)) < len(names):
+            raise ValueError(f"targets are {names}: each expectation can be learnt only once by a student.")
+        telling = 0
+        for expectation, which in self.targets:
+            try:
+                estimator(which)
+            except ValueError as error:
+                raise ValueError(f"in the target {expectation.name!r}, {error}") from error
+            values = _probe(expectation, self.classes)
+            head = expectation.head
+            telling += head.spread(head.predict(torch.zeros_like(values))) is not None
+            if expectation.name in RESERVED or (expectation.name[:1] == "p" and expectation.name[1:].isdecimal()):
+                raise ValueError(
+                    f"the name {expectation.name!r} is already that of another answer: give your expectation a "
+                    "different one."
+                )
+            for own in (predictive, entropy):  # from which predictions take probabilities and data uncertainty
+                if expectation.name == own.name and expectation.g is not own.g:
+                    raise ValueError(
+                        f"the name {own.name!r} is already that of gped.{own.name}: give your expectation a different "
+                        "one."
+                    )
+        if telling > 1:
+            raise ValueError(
+                f"targets are {names}: only one of them can have a head such as Dirichlet, which predicts "
+                "probabilities and uncertainties by itself."
+            )
+
+    def _check_pruning(self, lasso: GroupLasso) -> None:
+        if not self.architecture.channels + self.architecture.hidden:
+            raise ValueError("the student has no hidden layers: there is nothing to prune.")
+        if lasso.fine_tuning_steps and self.last_step // self.thinning == self.steps // self.thinning:
+            raise ValueError(
+                f"fine_tuning_steps is {lasso.fine_tuning_steps}, but no multiple of the thinning {self.thinning} lies "
+                f"in the steps after {self.steps}: nothing would be fine-tuned."
+            )
+
+    @cached_property
+    def output_sizes(self) -> tuple[int, ...]:
+        """Number of outputs that each target takes."""
+        return tuple(_probe(target.expectation, self.classes).shape[1] for target in self.targets)
+
+    @property
+    def last_step(self) -> int:
+        """The last step of the chain that it listens to."""
+        return self.steps + (self.pruning.fine_tuning_steps if self.pruning else 0)
+
+    def describe(self) -> dict[str, Any]:
+        """The specification as plain values, for a file."""
+        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "targets"}
+        plain["targets"] = [
+            {
+                "expectation": expectation.name,
+                "parameters": asdict(expectation.g) if is_dataclass(expectation.g) else {},
+                "head": heads.describe(expectation.head),
+                "estimator": estimator(which).name,
+            }
+            for expectation, which in self.targets
+        ]
+        return json.loads(json.dumps(plain))  # as it will be read back
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _probe(expectation: Expectation, classes: int) -> Tensor:
+    """Values of the expectation on certain and uncertain distributions; refused if its head cannot learn them."""
+    # Certainty of the last class, or of the first where it is negative.
+    certainty = torch.tensor([[0.0], [1.0], [10.0], [100.0], [-1.0], [-10.0], [-100.0]])
+    log_probabilities = torch.log_softmax(certainty * torch.linspace(-1, 1, classes), 1)
+    values = expectation(log_probabilities)
+    if values.dim() != 2 or len(values) != len(certainty):
+        raise ValueError(
+            f"the expectation {expectation.name!r} turned log-probabilities of shape {tuple(log_probabilities.shape)} "
+            f"into {tuple(values.shape)}: it must give one value, or one row of values, for each input."
+        )
+    if not values.isfinite().all():
+        raise ValueError(
+            f"the expectation {expectation.name!r} is not finite where a class has almost no probability. "
+            "Compute it from the log-probabilities without dividing by or taking the logarithm of p."
+        )
+    if refusal := expectation.head.refusal(values, classes):
+        raise ValueError(
+            f"the expectation {expectation.name!r} has {refusal}, which its head {expectation.head.name!r} cannot "
+            "express. Choose another head."
+        )
+    return values
+
+
+def bayesian_dark_knowledge(
+    architecture: Architecture, classes: int, *, input_noise: float = 1e-3, **options: Any
+) -> StudentSpec:
+    """Bayesian Dark Knowledge (Balan et al., 2015): the predictive distribution by U_s, on slightly noisy inputs."""
+    return StudentSpec(architecture, (Target(predictive, "us"),), classes, input_noise=input_noise, **options)
+
+
+def joint(
+    architecture: Architecture, classes: int, *, estimator: str | type[Estimator] = "us", **options: Any
+) -> StudentSpec:
+    """The paper's student for downstream tasks: predictive distribution and expected entropy in one network.
+
+    The entropy is always estimated by U_o; the estimator is that of the predictive distribution.
+    """
+    return StudentSpec(architecture, (Target(predictive, estimator), Target(entropy, "uo")), classes, **options)
+
+
+def end2(
+    architecture: Architecture,
+    classes: int,
+    *,
+    estimator: str | type[Estimator] = "us",
+    temperature: float = 2.5,
+    teacher_temperature: float = 2.5,
+    prediction_temperature: float = 1.0,
+    smoothing: float = 1e-3,
+    **options: Any,
+) -> StudentSpec:
+    """Ensemble Distribution Distillation (Malinin et al., 2020): a Dirichlet over the draws' distributions."""
+    expectation = replace(
+        log_predictive(teacher_temperature, smoothing), head=Dirichlet(temperature, prediction_temperature)
+    )
+    return StudentSpec(architecture, (Target(expectation, estimator),), classes, **options)

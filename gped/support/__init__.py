@@ -1,0 +1,1 @@
+"""What every room uses: checkpoints, files written whole, checks, progress, random streams."""

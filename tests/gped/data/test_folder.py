@@ -1,0 +1,37 @@
+"""Folders of images, and of classes of images."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gped
+
+
+def test_folders_of_classes_give_labels_in_the_order_of_their_names(tmp_path):
+    for name, level in (("dog", 10), ("cat", 200)):
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            Image.new("RGB", (8, 4), (level, 0, level)).save(tmp_path / name / f"{number}.PNG")
+    found = gped.image_folder(tmp_path, (3, 4, 8))
+    assert found.classes == ("cat", "dog") and found.labels.tolist() == [0, 0, 1, 1]
+    assert found.images.shape == (4, 3, 4, 8) and found.images[2, :, 0, 0].tolist() == [10, 0, 10]
+    assert found.files[0] == tmp_path / "cat/0.PNG"
+
+
+def test_images_of_another_shape_are_converted_cut_and_resized(tmp_path):
+    pixels = np.zeros((10, 20, 3), np.uint8)
+    pixels[:, 5:15] = 255  # the centred square: half of the image
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    found = gped.image_folder(tmp_path, (1, 5, 5))
+    assert found.labels is None and found.classes == ()
+    assert found.images.shape == (1, 1, 5, 5) and found.images.float().mean() > 240
+
+
+def test_hidden_folders_are_left_out_and_pixels_of_16_bits_refused(tmp_path):
+    for name in ("cat", "dog", ".checkpoints"):
+        (tmp_path / name).mkdir()
+        Image.new("L", (4, 4)).save(tmp_path / name / "0.png")
+    assert gped.image_folder(tmp_path, (1, 4, 4)).classes == ("cat", "dog")
+    Image.fromarray(np.full((4, 4), 1000, np.uint16)).save(tmp_path / "cat/1.png")
+    with pytest.raises(gped.data.DataError, match=r"1\.png has pixels of more than 8 bits \(I;16\)"):
+        gped.image_folder(tmp_path, (1, 4, 4))

@@ -1,0 +1,97 @@
+"""What a run leaves beside its results: its configuration, versions, data checksums and timings."""
+
+import csv
+import hashlib
+import json
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workflow.experiments.configuration import ConfigurationError
+
+PACKAGES = (
+    "torch",
+    "torchvision",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "mlxtend",
+    "pillow",
+    "matplotlib",
+    "seaborn",
+    "pandas",
+    "snakemake",
+)
+
+
+def refuse_another_preset(config: dict[str, Any], configfiles: list[Any]) -> None:
+    """One run, one preset: another preset of the same name would overwrite its results."""
+    run = Path("results") / config["run"]
+    if not (run / "manifest.json").is_file() or _is_own(run, configfiles):
+        return
+    before = json.loads((run / "manifest.json").read_text())["configuration_files"]
+    now = [Path(file).name for file in configfiles]
+    if before != now:
+        raise ConfigurationError(
+            f"run: {run} was made with {', '.join(before)}, but this is {', '.join(now)}. Give this one another name "
+            f"(run: …), or delete {run}."
+        )
+
+
+def _is_own(run: Path, configfiles: list[Any]) -> bool:
+    """Whether a run is repeated from the configuration that it left."""
+    return (run / "config.yaml").resolve() in (Path(file).resolve() for file in configfiles)
+
+
+def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
+    """Write the resolved configuration, and what it will be run with."""
+    folder = Path(run)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not _is_own(folder, configfiles):
+        (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+        _update(folder, configuration_files=[Path(file).name for file in configfiles])
+    _update(
+        folder,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        versions={package: _version(package) for package in PACKAGES},
+    )
+
+
+def finish(run: str, succeeded: bool) -> None:
+    """Add what the run has shown: checksums of the images, the time that each job took, and whether all are done."""
+    folder = Path(run)
+    checksums = {}
+    for path in sorted(folder.glob("data/*.npz")):
+        with path.open("rb") as file:
+            checksums[path.stem] = hashlib.file_digest(file, "sha256").hexdigest()
+    rows = []
+    for path in sorted(folder.glob("benchmarks/**/*.tsv")):
+        with path.open() as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                job = path.relative_to(folder / "benchmarks").with_suffix("")
+                rows.append((str(job), row["s"], row["cpu_time"], row["max_rss"]))
+    with (folder / "timings.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("job", "seconds", "cpu_seconds", "memory_mb"), *rows])
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    _update(folder, data_sha256=checksums, **({"finished": now} if succeeded else {}))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _update(folder: Path, **values: Any) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text()) if path.is_file() else {}
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(manifest | values, indent=2) + "\n")
+    part.replace(path)

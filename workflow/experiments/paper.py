@@ -1,0 +1,10 @@
+"""What the paper fixes besides its models: the length of its chains, its sets, and the words of its tables."""
+
+PAPER_STEPS = 10**6
+"""T of every published chain."""
+PAPER_SETS = frozenset({"MNIST", "CIFAR10"})
+"""The published training sets."""
+ESTIMATORS = {"us": "U_s", "uo": "U_o"}
+"""By their names in files, as they are printed."""
+SIZES = {"base": "base students", "large": "largest students"}
+"""Sizes of the students of experiment 4: the teacher's own, and the largest of the search."""

@@ -1,0 +1,116 @@
+"""All that a job needs to know, and nothing that it does not depend on: what decides when it is run again."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from workflow.experiments.ablations import NOISE, ablated_students
+from workflow.experiments.matrix import Matrix
+from workflow.experiments.names import Cell, StudentId
+from workflow.experiments.paper import PAPER_STEPS
+
+
+def images(matrix: Matrix, name: str) -> dict[str, Any]:
+    """How a set is read; not where from, because that decides nothing."""
+    data = matrix.config["data"]
+    return {"unofficial": name in data["unofficial"], "optional": name in data["optional"]}
+
+
+def inputs(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    """How a cell's images are prepared."""
+    return {
+        "train_size": cell.train_size,
+        "mask": cell.mask,
+        "data_seed": matrix.config["data_seed"],
+        "standardise": matrix.models[cell.role]["standardise"] != (cell.variant == "rescaled"),
+        **({"ood_limit": matrix.config["data"]["ood_limit"]} if matrix.ood(cell) else {}),
+    }
+
+
+def teacher(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    """Settings of a cell's chain."""
+    chain = dict(matrix.models[cell.role]["chain"])
+    students = matrix.students(cell) + ablated_students(matrix, cell) or matrix.estimator_students(cell.role)
+    return {
+        "role": cell.role,
+        "seed": cell.seed,
+        "device": matrix.config["device"],
+        "inputs": inputs(matrix, cell),
+        **chain,
+        "thinning": min(student.thinning for student in students),
+        "further_steps": fine_tuning_steps(matrix, cell) if matrix.is_pruned(cell) else 0,
+    }
+
+
+def fine_tuning_steps(matrix: Matrix, cell: Cell) -> int:
+    """F."""
+    return in_steps(matrix, cell, matrix.models[cell.role]["pruning"]["fine_tuning"])
+
+
+def training(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
+    """Settings of the students of a cell that are of the same kind and variant as this one."""
+    model, kind = matrix.models[cell.role], student.kind
+    students, pruning = model["students"], model["pruning"]
+    joint_dropout = students["joint_dropout"]
+    settings = {
+        "role": cell.role,
+        "seed": cell.seed,
+        "device": matrix.config["device"],
+        "inputs": inputs(matrix, cell),
+        "steps": model["chain"]["steps"],
+        "learning_rate": students["learning_rate"],
+        "halving_every": in_steps(matrix, cell, students["halving"]),
+        "input_noise": students["input_noise"],
+        "dropout": {
+            "plain": students["dropout"],
+            "pruned": 0.0,
+            "joint": joint_dropout,
+            "end2": joint_dropout,
+        }[kind],
+    }
+    if kind == "pruned":
+        settings["pruning"] = {
+            "fine_tuning_steps": fine_tuning_steps(matrix, cell),
+            "fine_tuning_rate": pruning["learning_rate"],
+            **{key: pruning[key] for key in ("threshold", "proximal", "biases", "output_layer")},
+        }
+    if kind == "end2":
+        settings["end2"] = students["end2"]
+    return settings | VARIANTS[student.variant](matrix, cell)
+
+
+def in_steps(matrix: Matrix, cell: Cell, duration: str) -> int:
+    """A duration in steps of the chain, whether it is given as "250 steps" or "200 epochs".
+
+    An epoch is a pass over D, shortened as much as the chain is shorter than the paper's.
+    """
+    number, unit = duration.split()
+    chain = matrix.models[cell.role]["chain"]
+    epoch = cell.train_size / chain["batch_size"] * chain["steps"] / PAPER_STEPS
+    return max(1, round(float(number) * (epoch if unit == "epochs" else 1)))
+
+
+def _budget(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    largest = replace(cell, train_size=max(matrix.models[cell.role]["train_sizes"]))
+    return {"halving_every": in_steps(matrix, largest, matrix.models[cell.role]["students"]["halving"])}
+
+
+def _cold(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    temperatures = ("temperature", "teacher_temperature", "prediction_temperature")
+    return {"end2": matrix.models[cell.role]["students"]["end2"] | dict.fromkeys(temperatures, 1)}
+
+
+def _warm(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    end2 = matrix.models[cell.role]["students"]["end2"]
+    return {"end2": end2 | {"prediction_temperature": end2["temperature"]}}
+
+
+VARIANTS: dict[str, Callable[[Matrix, Cell], dict[str, Any]]] = {
+    "": lambda matrix, cell: {},
+    "budget": _budget,
+    "first": lambda matrix, cell: {"dropout_layers": 1},
+    "noise": lambda matrix, cell: {"input_noise": NOISE},
+    "cold": _cold,
+    "warm": _warm,
+}
+"""What the variants of a student set differently from the configuration."""

@@ -1,0 +1,74 @@
+"""A job: its arguments, its log, and errors that a person can mend told in a sentence."""
+
+import argparse
+import errno
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gped.support.files import NotWrittenError
+
+log = logging.getLogger("gped")
+
+
+def arguments(description: str | None, *names: str) -> argparse.Namespace:
+    """Parse a job's arguments.
+
+    Args:
+        description: Of the job.
+        names: Of the arguments; one that ends in "=" takes pairs such as test=path, one that ends in "+" a list.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in names:
+        if name.endswith("="):
+            parser.add_argument(f"--{name[:-1]}", nargs="*", default=[], type=_pair)
+        else:
+            parser.add_argument(f"--{name.rstrip('+')}", nargs="+" if name.endswith("+") else None, required=True)
+    return parser.parse_args()
+
+
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """All that a job needs to know, from the file that Snakemake writes when a run starts."""
+    try:
+        return json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"the settings {path} cannot be read ({error}). Run the same command again.") from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    return name, path
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a job with its log on standard error; an error that a person can mend is one sentence, not a trace."""
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
+    log.setLevel(logging.INFO)  # ours alone: libraries tell more than anybody wants to know
+    try:
+        main()
+    except (ValueError, RuntimeError, OSError, MemoryError) as error:
+        log.debug("", exc_info=True)
+        sys.exit(f"{type(error).__name__}: {error}{_remedy(error)}")
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)  # at once: all is written, and to take torch down in good order takes half a second
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about an error that the machine makes, not the configuration."""
+    if isinstance(error, NotWrittenError):  # says it itself
+        return ""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return ". Make room, then run the same command again: it goes on from where it was."
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return ". Let the folder be written to, then run the same command again."
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error) or "out of memory" in str(error):
+        return (
+            " There is too little memory: lower students_per_job, or give the job more (mem_mb), then run the same "
+            "command again: it goes on from where it was."
+        )
+    return ""
