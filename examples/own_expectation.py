@@ -1,4 +1,4 @@
-"""Distil expectations of your own: how clearly a draw decides between classes, and the square of each probability.
+"""Distil expectations of your own: how clearly a draw decides between classes, and how many draws vote for each.
 
 python examples/own_expectation.py
 """
@@ -17,15 +17,15 @@ def margin(log_p: Tensor) -> Tensor:
     return first - second
 
 
-def square(log_p: Tensor) -> Tensor:
-    """p², one number for each class. It gives the posterior variance of p, which is E[p²] − E[p]²."""
-    return log_p.exp().square()
+def votes(log_p: Tensor) -> Tensor:
+    """1 for the draw's likeliest class, 0 for the others. On average, the share of draws that vote for each class."""
+    return torch.nn.functional.one_hot(log_p.argmax(1), log_p.shape[1])
 
 
 # A name, the function g of a draw's log-probabilities (inputs, classes), and the head that expresses its values.
 own = [
     gped.Expectation("margin", margin, gped.Exponential()),
-    gped.Expectation("square", square, gped.Exponential("squared")),
+    gped.Expectation("votes", votes, gped.Softmax()),
 ]
 
 # 200 labelled digits of 8×8 pixels leave much to be unsure of. The student also sees 1,100 unlabelled ones.

@@ -31,8 +31,16 @@ if TYPE_CHECKING:
     from gped.sampling.sgld import SGLD
     from gped.students.deployment import export_onnx, write_csv
     from gped.students.estimators import Estimator, Online, Stochastic
-    from gped.students.expectations import Expectation, entropy, log_predictive, predictive, variance
-    from gped.students.heads import Dirichlet, Exponential, Head, Linear, Softmax
+    from gped.students.expectations import (
+        Expectation,
+        entropy,
+        entropy_by,
+        log_predictive,
+        predictive,
+        predictive_and_entropy,
+        variance,
+    )
+    from gped.students.heads import Dirichlet, Exponential, Head, Linear, Share, Softmax
     from gped.students.learner import Learner, StudentDivergedError
     from gped.students.prediction import Prediction
     from gped.students.specification import StudentSpec, Target, bayesian_dark_knowledge, end2, joint
@@ -59,8 +67,16 @@ _HOME = {
     "sampling.sgld": ["SGLD"],
     "students.deployment": ["export_onnx", "write_csv"],
     "students.estimators": ["Estimator", "Online", "Stochastic"],
-    "students.expectations": ["Expectation", "entropy", "log_predictive", "predictive", "variance"],
-    "students.heads": ["Dirichlet", "Exponential", "Head", "Linear", "Softmax"],
+    "students.expectations": [
+        "Expectation",
+        "entropy",
+        "entropy_by",
+        "log_predictive",
+        "predictive",
+        "predictive_and_entropy",
+        "variance",
+    ],
+    "students.heads": ["Dirichlet", "Exponential", "Head", "Linear", "Share", "Softmax"],
     "students.learner": ["Learner", "StudentDivergedError"],
     "students.prediction": ["Prediction"],
     "students.specification": ["StudentSpec", "Target", "bayesian_dark_knowledge", "end2", "joint"],

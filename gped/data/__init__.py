@@ -4,8 +4,20 @@ digits = gped.data.load("MNIST", "train", root="data")     # downloads what is n
 little = gped.data.load("MNIST5k", "train")                # embedded: no download
 """
 
+from gped.data.copies import copies
 from gped.data.images import DataError, ImageSet
 from gped.data.manipulations import at_most, mask, nested_subsample
 from gped.data.sets import EMBEDDED, OFFICIAL, entry_of, load
 
-__all__ = ["EMBEDDED", "OFFICIAL", "DataError", "ImageSet", "at_most", "entry_of", "load", "mask", "nested_subsample"]
+__all__ = [
+    "EMBEDDED",
+    "OFFICIAL",
+    "DataError",
+    "ImageSet",
+    "at_most",
+    "copies",
+    "entry_of",
+    "load",
+    "mask",
+    "nested_subsample",
+]

@@ -8,7 +8,8 @@ import hashlib
 import numpy as np
 
 
-def _generator(data_seed: int, *names: object) -> np.random.Generator:
+def generator_of(data_seed: int, *names: object) -> np.random.Generator:
+    """A stream of random numbers that depends on the data seed and the names alone."""
     digest = hashlib.sha256("/".join(map(str, (data_seed, *names))).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
 
@@ -30,7 +31,7 @@ def mask(images: np.ndarray, side: int, *, data_seed: int, role: str) -> np.ndar
         )
     if side == 0:
         return images
-    generator = _generator(data_seed, "mask", role, side)
+    generator = generator_of(data_seed, "mask", role, side)
     top = generator.integers(0, height - side + 1, count)[:, None]
     left = generator.integers(0, width - side + 1, count)[:, None]
     in_rows = (np.arange(height) >= top) & (np.arange(height) < top + side)
@@ -43,7 +44,7 @@ def nested_subsample(labels: np.ndarray, size: int, *, data_seed: int) -> np.nda
     """Indices of a random subset with as equal class counts as possible; a smaller one is part of a larger one."""
     if not 1 <= size <= len(labels):
         raise ValueError(f"a training size of {size} cannot be taken from {len(labels)} images.")
-    generator = _generator(data_seed, "subsample")
+    generator = generator_of(data_seed, "subsample")
     shuffled = generator.permutation(len(labels))
     # Each image's rank within its class; taking all of rank 0 first, then all of rank 1, … keeps the classes balanced.
     # Within a rank the order of the classes is that of the shuffle, which favours none.
@@ -60,4 +61,4 @@ def at_most(count: int, limit: int, *, data_seed: int, role: str) -> np.ndarray:
         raise ValueError(f"a limit of {limit} images leaves nothing of {role}: it must be at least 1.")
     if count <= limit:
         return np.arange(count)
-    return np.sort(_generator(data_seed, "choice", role).choice(count, limit, replace=False))
+    return np.sort(generator_of(data_seed, "choice", role).choice(count, limit, replace=False))

@@ -52,6 +52,28 @@ def ece(probabilities: Array, labels: Array, bins: int = 15) -> float:
     return float(np.abs(gaps).sum() / len(labels))
 
 
+def kl(ensemble: Array, student: Array) -> float:
+    """Mean Kullback–Leibler divergence of the student's distributions from the ensemble's: 0 for a faithful student.
+
+    Unlike the difference of their NLLs it cannot be negative.
+    """
+    p, q = np.asarray(ensemble, np.float64), np.asarray(student, np.float64)
+    if p.ndim != 2 or p.shape != q.shape:
+        raise ValueError(f"probabilities have the shapes {p.shape} and {q.shape}: they must both be (inputs, classes).")
+    tiny = np.finfo(np.float64).tiny
+    return float((p * (np.log(np.maximum(p, tiny)) - np.log(np.maximum(q, tiny)))).sum(1).mean())
+
+
+def correlation(student: Array, ensemble: Array) -> float:
+    """Pearson's correlation; 0 for a student that says the same of all inputs."""
+    student, ensemble = np.asarray(student, np.float64), np.asarray(ensemble, np.float64)
+    if student.shape != ensemble.shape:
+        raise ValueError(f"values have the shapes {student.shape} and {ensemble.shape}: they must be the same.")
+    if np.ptp(student) == 0 or np.ptp(ensemble) == 0:
+        return 0.0
+    return float(np.corrcoef(student, ensemble)[0, 1])
+
+
 def entropy_mae(student: Array, ensemble: Array) -> float:
     """Mean absolute error of the student's expected entropy, or of one constant for all inputs."""
     student, ensemble = np.asarray(student, np.float64), np.asarray(ensemble, np.float64)

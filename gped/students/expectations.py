@@ -7,12 +7,13 @@ that can learn it:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from gped.readings import functions
-from gped.students.heads import Dirichlet, Exponential, Head, Softmax
+from gped.students.heads import Dirichlet, Exponential, Head, Share, Softmax
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,24 @@ predictive = Expectation("predictive", functions.probabilities, head=Softmax())
 """The posterior predictive distribution E[p(y|x, θ)]."""
 
 entropy = Expectation("entropy", functions.entropy, head=Exponential())
-"""The expected entropy E[−Σ p log p], also called expected data uncertainty; never negative."""
+"""The expected entropy E[−Σ p log p], also called expected data uncertainty; never negative.
+
+The paper learns it by the absolute error, `entropy_by("absolute")`.
+"""
+
+
+def entropy_by(error: str) -> Expectation:
+    """The expected entropy, learnt by another error: "absolute", "squared" or "deviance"."""
+    return replace(entropy, head=Exponential(error))
+
+
+def _both(log_p: Tensor) -> Tensor:
+    """p and, last, −Σ p log p."""
+    return torch.cat([functions.probabilities(log_p), functions.entropy(log_p).unsqueeze(1)], 1)
+
+
+predictive_and_entropy = Expectation("predictive_and_entropy", _both, head=Share())
+"""Both at once, such that the expected entropy never exceeds the entropy of the predictive distribution."""
 
 variance = Expectation("variance", functions.variance, head=Exponential())
 """E[p(1 − p)], which the paper calls the posterior marginal variance.

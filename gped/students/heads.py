@@ -1,11 +1,11 @@
 """How the outputs of a network express an expectation, and the loss that teaches them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class Spread(NamedTuple):
@@ -21,7 +21,7 @@ class Spread(NamedTuple):
 
 
 class Head(Protocol):
-    """What a head is: `Softmax`, `Linear`, `Exponential`, `Dirichlet`, or a dataclass of your own.
+    """What a head is: `Softmax`, `Linear`, `Exponential`, `Dirichlet`, `Share`, or a dataclass of your own.
 
     Its fields are plain values, and are saved with a student under its name.
     """
@@ -70,7 +70,12 @@ class Softmax:
         return None
 
 
-ERRORS = {"absolute": torch.abs, "squared": torch.square}
+Error = Callable[[Tensor, Tensor, Tensor], Tensor]
+ERRORS: dict[str, Error] = {
+    "absolute": lambda outputs, predictions, targets: (predictions - targets).abs(),
+    "squared": lambda outputs, predictions, targets: (predictions - targets).square(),
+}
+"""How far predictions are from targets, given the outputs z that they are made of."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +84,17 @@ class Linear:
 
     error: str = "absolute"
     name: ClassVar[str] = "linear"
+    errors: ClassVar[dict[str, Error]] = ERRORS
 
     def __post_init__(self) -> None:
-        if self.error not in ERRORS:
+        if self.error not in self.errors:
             raise ValueError(
-                f"the {self.name} head's error is {self.error!r}: it must be {' or '.join(map(repr, ERRORS))}."
+                f"the {self.name} head's error is {self.error!r}: it must be one of {', '.join(self.errors)}."
             )
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Absolute or squared error of the predictions."""
-        return ERRORS[self.error](self.predict(outputs) - targets).sum(1).mean()
+        """The error of the predictions."""
+        return self.errors[self.error](outputs, self.predict(outputs), targets).sum(1).mean()
 
     def predict(self, outputs: Tensor) -> Tensor:
         """The outputs themselves."""
@@ -105,9 +111,23 @@ class Linear:
 
 @dataclass(frozen=True)
 class Exponential(Linear):
-    """Numbers that are never negative, as exp(z), learnt by their absolute or squared error."""
+    """Numbers that are never negative, as exp(z).
 
+    By default they are learnt by the deviance exp(z) − t z, the generalised Kullback–Leibler divergence from the target
+    t but for a constant. Its gradient in z, exp(z) − t, vanishes only at the target, and it is linear in t: with U_s it
+    is unbiased for the gradient of the expectation, as cross-entropy is for a softmax. The absolute error, which the
+    paper uses for entropies, asks for a median, and its gradient dies with exp(z): where most targets are near zero,
+    the student soon says zero everywhere and does not recover.
+
+    Args:
+        error: "deviance", "absolute" or "squared".
+    """
+
+    error: str = "deviance"
     name: ClassVar[str] = "exponential"
+    errors: ClassVar[dict[str, Error]] = ERRORS | {
+        "deviance": lambda outputs, predictions, targets: predictions - targets * outputs
+    }
 
     def predict(self, outputs: Tensor) -> Tensor:
         """The exponential of the outputs."""
@@ -161,6 +181,46 @@ class Dirichlet:
         return Spread(mean, -(mean * (_digamma(predictions + 1) - _digamma(total + 1))).sum(1))
 
 
+@dataclass(frozen=True)
+class Share:
+    """Class probabilities and data uncertainty that add up: data is a share of the total, and never exceeds it.
+
+    The last output z says which share, sigmoid(z), of the entropy of the predicted distribution is the expected
+    entropy. The targets are probabilities and, last, entropies. The distribution is learnt by cross-entropy, the share
+    by the deviance of the data uncertainty; the total is not differentiated through, so that the share does not bend
+    the distribution.
+    """
+
+    name: ClassVar[str] = "share"
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Cross-entropy of the distributions, and deviance of the data uncertainty."""
+        log_q, z = torch.log_softmax(outputs[:, :-1], 1), outputs[:, -1]
+        total = -(log_q.exp() * log_q).sum(1).detach()
+        deviance = total * z.sigmoid() - targets[:, -1] * nn.functional.logsigmoid(z)
+        return (deviance - (targets[:, :-1] * log_q).sum(1)).mean()
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Probabilities, and last the data uncertainty."""
+        q = torch.softmax(outputs[:, :-1], 1)
+        return torch.cat([q, (entropy_of(q) * outputs[:, -1].sigmoid()).unsqueeze(1)], 1)
+
+    def refusal(self, values: Tensor, classes: int) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        if values.shape[1] != classes + 1 or values[:, -1].min() < 0 or Softmax().refusal(values[:, :-1], classes):
+            return f"values that are not distributions over the {classes} classes with an entropy beside them"
+        return None
+
+    def spread(self, predictions: Tensor) -> Spread:
+        """Both, as they are predicted."""
+        return Spread(predictions[:, :-1], predictions[:, -1])
+
+
+def entropy_of(p: Tensor) -> Tensor:
+    """−Σ p log p of each row, by operations that ONNX has."""
+    return -(p * p.clamp_min(torch.finfo(p.dtype).tiny).log()).sum(1)
+
+
 def _digamma(x: Tensor) -> Tensor:
     """ψ(x) for x ≥ 1, to the last digits, by operations that ONNX has: its recurrence, then its asymptotic series."""
     steps = sum(1 / (x + k) for k in range(10))
@@ -170,7 +230,7 @@ def _digamma(x: Tensor) -> Tensor:
     return y.log() - 1 / (2 * y) - series - steps
 
 
-HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet)}
+HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet, Share)}
 
 
 class UnknownError(ValueError):

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from gped.students.expectations import entropy, predictive
-from gped.students.heads import Head
+from gped.students.expectations import entropy, predictive, predictive_and_entropy
+from gped.students.heads import Head, entropy_of
 
 Values = TypeVar("Values", Tensor, np.ndarray)
 ANSWERS = ("probabilities", "total", "data", "knowledge")
@@ -55,8 +54,7 @@ def answers(heads: Sequence[Output], outputs: Tensor) -> Answers:
         if spread := head.spread(said[name]):
             known |= {"probabilities": spread.probabilities, "data": spread.entropy}
     if "probabilities" in known:
-        p = known["probabilities"]
-        known["total"] = -(p * p.clamp_min(torch.finfo(p.dtype).tiny).log()).sum(1)
+        known["total"] = entropy_of(known["probabilities"])
     if {"total", "data"} <= known.keys():
         known["knowledge"] = known["total"] - known["data"]
     columns = {name: values[:, 0] if values.shape[1] == 1 else values for name, values in said.items()}
@@ -102,4 +100,5 @@ class Prediction:
 
 def further(expectations: dict[str, Values]) -> dict[str, Values]:
     """Of expectations by name, those that no answer repeats."""
-    return {name: values for name, values in expectations.items() if name not in (predictive.name, entropy.name)}
+    repeated = (predictive.name, entropy.name, predictive_and_entropy.name)
+    return {name: values for name, values in expectations.items() if name not in repeated}

@@ -12,12 +12,20 @@ from gped.networks.architectures import Architecture
 from gped.networks.pruning import GroupLasso
 from gped.students import heads
 from gped.students.estimators import Estimator, estimator
-from gped.students.expectations import Expectation, entropy, log_predictive, predictive
+from gped.students.expectations import (
+    Expectation,
+    entropy,
+    entropy_by,
+    log_predictive,
+    predictive,
+    predictive_and_entropy,
+)
 from gped.students.heads import Dirichlet
 from gped.students.prediction import ANSWERS
 from gped.support.checks import real, share, whole
 
 RESERVED = ("input", "class", "p", *ANSWERS)  # columns and outputs of a prediction
+ANSWERING = (predictive, entropy, predictive_and_entropy)  # from which they are made, by their names
 
 
 class Target(NamedTuple):
@@ -110,7 +118,7 @@ class StudentSpec:
                     f"the name {expectation.name!r} is already that of another answer: give your expectation a "
                     "different one."
                 )
-            for own in (predictive, entropy):  # from which predictions take probabilities and data uncertainty
+            for own in ANSWERING:
                 if expectation.name == own.name and expectation.g is not own.g:
                     raise ValueError(
                         f"the name {own.name!r} is already that of gped.{own.name}: give your expectation a different "
@@ -192,13 +200,32 @@ def bayesian_dark_knowledge(
 
 
 def joint(
-    architecture: Architecture, classes: int, *, estimator: str | type[Estimator] = "us", **options: Any
+    architecture: Architecture,
+    classes: int,
+    *,
+    estimator: str | type[Estimator] = "us",
+    head: str = "separate",
+    entropy_loss: str = "deviance",
+    **options: Any,
 ) -> StudentSpec:
     """The paper's student for downstream tasks: predictive distribution and expected entropy in one network.
 
-    The entropy is always estimated by U_o; the estimator is that of the predictive distribution.
+    Args:
+        architecture: Of its network.
+        classes: C.
+        estimator: Of the predictive distribution; with "separate", the entropy is always estimated by U_o.
+        head: "separate" says the expected entropy on its own, as in the paper. Its knowledge uncertainty, total − data,
+            can be negative where the two do not fit. "share" says it as a share of the total, so that it never is.
+        entropy_loss: By which a separate entropy is learnt; the paper's is "absolute".
+        options: Of `StudentSpec`.
     """
-    return StudentSpec(architecture, (Target(predictive, estimator), Target(entropy, "uo")), classes, **options)
+    heads_by_name = {
+        "separate": (Target(predictive, estimator), Target(entropy_by(entropy_loss), "uo")),
+        "share": (Target(predictive_and_entropy, estimator),),
+    }
+    if head not in heads_by_name:
+        raise ValueError(f"the head of a joint student is {head!r}: it must be 'separate' or 'share'.")
+    return StudentSpec(architecture, heads_by_name[head], classes, **options)
 
 
 def end2(

@@ -47,8 +47,10 @@ def test_nothing_but_its_own_specification_changes_a_student(architecture, make_
     assert bytes_of(pruned, tmp_path) == together["pruned"]
 
 
-def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(make_chain):
-    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, pruning=gped.GroupLasso(0.1))
+@pytest.mark.parametrize("loss", ["absolute", "deviance"])
+def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, make_chain):
+    lasso = gped.GroupLasso(0.1)
+    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, pruning=lasso, entropy_loss=loss)
     chain = make_chain()
     learner = gped.Learner(spec, chain)
     reading = next(iter(chain))
@@ -57,7 +59,9 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(make_c
     network = gped.Network(TINY_DENSE, 4, gped.stream(0, "initialisation"))
     z = network(x)
     cross_entropy = -(p * torch.log_softmax(z[:, :3], 1)).sum(1)
-    error = (z[:, 3].exp() + (p * reading.log_probabilities).sum(1)).abs()
+    entropy = -(p * reading.log_probabilities).sum(1)
+    errors = {"absolute": (z[:, 3].exp() - entropy).abs(), "deviance": z[:, 3].exp() - entropy * z[:, 3]}
+    error = errors[loss]
     norms = sum(row.norm() for layer in network.weighted[:-1] for row in layer.weight)
     ((cross_entropy + error).mean() + 0.1 * norms).backward()
     torch.optim.Adam(network.parameters(), 1e-3).step()

@@ -4,9 +4,11 @@ Pure Python over a checked configuration. A *cell* is one teacher; a student is 
 never by the experiment that asked for it, so that experiments share theirs.
 """
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from gped.data.copies import COPIES
 from workflow.experiments.models import MODELS
 from workflow.experiments.names import Cell, StudentId
 from workflow.experiments.paper import ESTIMATORS, PAPER_SETS, SIZES
@@ -133,7 +135,8 @@ class Matrix:
         return [role for role in self.models if MODELS[role].is_masked]
 
     def ood(self, cell: Cell) -> list[str]:
-        """The out-of-distribution sets of a cell: none but in experiment 4."""
+        """The out-of-distribution sets of a cell: none but in experiment 4, and where its D' is varied."""
+        cell = replace(cell, variant="") if cell.variant in COPIES else cell
         return self.models[cell.role]["ood"] if 4 in self.experiments and cell in self.focus(cell.role) else []
 
     def sets(self, cell: Cell) -> dict[str, tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from gped.data.copies import COPIES
 from workflow.experiments.ablations import NOISE, ablated_students
 from workflow.experiments.matrix import Matrix
 from workflow.experiments.names import Cell, StudentId
@@ -23,8 +24,15 @@ def inputs(matrix: Matrix, cell: Cell) -> dict[str, Any]:
         "mask": cell.mask,
         "data_seed": matrix.config["data_seed"],
         "standardise": matrix.models[cell.role]["standardise"] != (cell.variant == "rescaled"),
+        **({"copies": how} if (how := copies(matrix, cell)) else {}),
         **({"ood_limit": matrix.config["data"]["ood_limit"]} if matrix.ood(cell) else {}),
     }
+
+
+def copies(matrix: Matrix, cell: Cell) -> str:
+    """The transformed copies of training images by which D' is extended; empty for none."""
+    configured = matrix.models[cell.role]["copies"]
+    return cell.variant if cell.variant in COPIES else configured if configured in COPIES else ""
 
 
 def teacher(matrix: Matrix, cell: Cell) -> dict[str, Any]:
@@ -59,7 +67,7 @@ def training(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
         "inputs": inputs(matrix, cell),
         "steps": model["chain"]["steps"],
         "learning_rate": students["learning_rate"],
-        "halving_every": in_steps(matrix, cell, students["halving"]),
+        "halving_every": halving(matrix, cell),
         "input_noise": students["input_noise"],
         "dropout": {
             "plain": students["dropout"],
@@ -76,23 +84,45 @@ def training(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
         }
     if kind == "end2":
         settings["end2"] = students["end2"]
+    else:
+        settings["entropy_loss"] = students["entropy_loss"]
+    if kind == "joint":
+        settings["joint_head"] = students["joint_head"]
     return settings | VARIANTS[student.variant](matrix, cell)
 
 
-def in_steps(matrix: Matrix, cell: Cell, duration: str) -> int:
+def halving(matrix: Matrix, cell: Cell, duration: str | None = None) -> int:
+    """Steps after which the learning rate is halved.
+
+    In a chain that is shorter than the paper's they are as much fewer, so that the number of halvings is the paper's;
+    or they are the paper's own, and with them the updates between two halvings.
+    """
+    students = matrix.models[cell.role]["students"]
+    return in_steps(matrix, cell, duration or students["halving"], shortened=students["halving_keeps"] == "halvings")
+
+
+def in_steps(matrix: Matrix, cell: Cell, duration: str, shortened: bool = True) -> int:
     """A duration in steps of the chain, whether it is given as "250 steps" or "200 epochs".
 
-    An epoch is a pass over D, shortened as much as the chain is shorter than the paper's.
+    An epoch is a pass over D, if need be shortened as much as the chain is shorter than the paper's.
     """
     number, unit = duration.split()
     chain = matrix.models[cell.role]["chain"]
-    epoch = cell.train_size / chain["batch_size"] * chain["steps"] / PAPER_STEPS
+    epoch = cell.train_size / chain["batch_size"] * (chain["steps"] / PAPER_STEPS if shortened else 1)
     return max(1, round(float(number) * (epoch if unit == "epochs" else 1)))
 
 
-def _budget(matrix: Matrix, cell: Cell) -> dict[str, Any]:
-    largest = replace(cell, train_size=max(matrix.models[cell.role]["train_sizes"]))
-    return {"halving_every": in_steps(matrix, largest, matrix.models[cell.role]["students"]["halving"])}
+Varied = Callable[[Matrix, Cell], dict[str, Any]]
+
+
+def _halving_of(choose: Callable[[list[int]], int]) -> Varied:
+    """The schedule that another training size has."""
+
+    def settings(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+        other = replace(cell, train_size=choose(matrix.models[cell.role]["train_sizes"]))
+        return {"halving_every": halving(matrix, other)}
+
+    return settings
 
 
 def _cold(matrix: Matrix, cell: Cell) -> dict[str, Any]:
@@ -105,11 +135,24 @@ def _warm(matrix: Matrix, cell: Cell) -> dict[str, Any]:
     return {"end2": end2 | {"prediction_temperature": end2["temperature"]}}
 
 
-VARIANTS: dict[str, Callable[[Matrix, Cell], dict[str, Any]]] = {
-    "": lambda matrix, cell: {},
-    "budget": _budget,
-    "first": lambda matrix, cell: {"dropout_layers": 1},
-    "noise": lambda matrix, cell: {"input_noise": NOISE},
+def _fixed(**settings: Any) -> Varied:
+    return lambda matrix, cell: settings
+
+
+VARIANTS: dict[str, Varied] = {
+    "": _fixed(),
+    "budget": _halving_of(max),
+    "scarce": _halving_of(min),
+    "hundred": lambda matrix, cell: {"halving_every": halving(matrix, cell, "100 epochs")},
+    "slow": lambda matrix, cell: {"halving_every": 10 * halving(matrix, cell)},
+    "first": _fixed(dropout_layers=1),
+    "left_on": _fixed(dropout_layers=1, dropout_at_prediction=True),
+    "absolute": _fixed(entropy_loss="absolute"),
+    "squared": _fixed(entropy_loss="squared"),
+    "deviance": _fixed(entropy_loss="deviance"),
+    "separate": _fixed(joint_head="separate"),
+    "share": _fixed(joint_head="share"),
+    "noise": _fixed(input_noise=NOISE),
     "cold": _cold,
     "warm": _warm,
 }

@@ -4,9 +4,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from gped.data.copies import copies
 from gped.data.images import ImageSet
 from gped.data.manipulations import at_most, mask, nested_subsample
 from gped.inputs import Inputs, Scaling
@@ -55,10 +57,14 @@ def prepare(settings: dict[str, Any], sets: dict[str, str]) -> CellInputs:
         evaluated[name] = inputs(mask(images, side, data_seed=seed, role=name)[kept])
         if side:
             evaluated[f"{name}-unmasked"] = inputs(images[kept])
+    unlabelled = mask(train.images, side, data_seed=seed, role="D'")
+    if how := settings.get("copies"):  # with masks of their own
+        more = mask(copies(train.images, how, data_seed=seed), side, data_seed=seed, role=f"D' {how}")
+        unlabelled = np.concatenate([unlabelled, more])
     return CellInputs(
         classes=train.classes,
         labelled=inputs(mask(train.images, side, data_seed=seed, role="D")[chosen]),
         labels=torch.from_numpy(train.labels[chosen]),
-        unlabelled=inputs(mask(train.images, side, data_seed=seed, role="D'")),
+        unlabelled=inputs(unlabelled),
         evaluated=evaluated,
     )

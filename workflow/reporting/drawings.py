@@ -244,7 +244,7 @@ def published_vs_reproduced(numbers: str) -> Figure:
 @drawing
 def schedule(numbers: str) -> Figure:
     """How much worse students are than their teachers over training sizes, for each schedule of the learning rate."""
-    table = pd.read_csv(numbers).query("ablation == 'schedule' and quantity == 'nll_gap'")
+    table = pd.read_csv(numbers).query("ablation == 'schedule' and quantity == 'nll_gap' and masking_rate == 0")
     paper = published("estimators").query("masking_rate == 0")
     paper["gap"] = paper["student_nll_us"] - paper["teacher_nll"]
     models = table.groupby(["model", "dataset"], sort=False)
@@ -253,8 +253,8 @@ def schedule(numbers: str) -> Figure:
         theirs = paper[(paper["model"] == model) & (paper["dataset"] == dataset)]
         if len(theirs):
             axis.plot("train_size", "gap", "^--", ms=3, data=theirs, color=GREY, label="published")
-        settings = rows.groupby("setting", sort=False)
-        for (setting, ours), style, colour in zip(settings, ("o-", "s-"), (BLUE, ORANGE), strict=True):
+        settings, looks = rows.groupby("setting", sort=False), (("o-", BLUE), ("s-", ORANGE), ("v-", GREEN))
+        for (setting, ours), (style, colour) in zip(settings, looks, strict=True):
             spread = ours.get("value_seed_std")
             axis.errorbar(
                 "train_size", "value", spread, data=ours, fmt=style, ms=3, color=colour, capsize=2, label=setting

@@ -39,8 +39,16 @@ HEADINGS = {
     "lambda": "λ",
     "k1": "K1",
     "k2": "K2",
+    "beside_constant_mae": "Best constant's MAE",
+    "beside_correlation": "Correlation",
+    "beside_correlation_uo": "Correlation (U_o)",
+    "beside_correlation_us": "Correlation (U_s)",
+    "beside_correlation_gped": "GPED correlation",
+    "beside_correlation_end2": "EnD² correlation",
 }
 """Of columns that are not simply their names in words."""
+DEAD = "†"
+"""Marks the error of a student that is no better than a constant."""
 LATEX = {
     "%": r"\%",
     "±": r"$\pm$",
@@ -49,6 +57,7 @@ LATEX = {
     "U_s": "$U_s$",
     "–": "--",
     "λ": r"$\lambda$",
+    "†": r"$\dagger$",
 }
 
 
@@ -71,10 +80,15 @@ def as_text(ours: pd.DataFrame, published: pd.DataFrame | None, told: list[str])
         spread = f"{name.removesuffix('_mean')}_std" if name.endswith("_mean") else f"{name}_seed_std"
         if spread in ours:
             text += ours[spread].map(lambda value: f" ± {_number(value)}" if pd.notna(value) else "")
+        if name.startswith("entropy_mae") and "beside_constant_mae" in ours:
+            text += (ours[name] >= ours["beside_constant_mae"]).map({True: DEAD, False: ""})
         if name in theirs:
             text += theirs[name].map(lambda value: f" ({_number(value)})" if pd.notna(value) else "")
         table[HEADINGS.get(name, name.replace("_", " ").capitalize())] = text
-    return table, "Reproduced (published)." if comparable else demonstration(ours)
+    note = "Reproduced (published)." if comparable else demonstration(ours)
+    if any(table[name].str.contains(DEAD).any() for name in table):
+        note += f" {DEAD} No better than the best constant: the student has learnt nothing of the entropy."
+    return table, note
 
 
 def _published_beside(ours: pd.DataFrame, published: pd.DataFrame) -> dict[str, pd.Series]:

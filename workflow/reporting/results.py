@@ -123,10 +123,23 @@ class Results:
         """Mean absolute error of a student's expected entropy on the test set."""
         return metrics.entropy_mae(said.data("test", stage), self.entropy)
 
+    def correlation(self, said: Said) -> float:
+        """Of a student's expected entropies with the ensemble's, on the test set."""
+        return metrics.correlation(said.data("test"), self.entropy)
+
+    @property
+    def constant_mae(self) -> float:
+        """The error of the constant that comes nearest to the ensemble's entropies, their median."""
+        return metrics.entropy_mae(np.full_like(self.entropy, np.median(self.entropy)), self.entropy)
+
+    def ensemble(self, name: str) -> tuple[np.ndarray, Uncertainty]:
+        """Probabilities and uncertainties of the ensemble on a set."""
+        p = self.reference[f"{name}/predictive"]
+        return p, decompose(p, self.reference[f"{name}/entropy"])
+
     def downstream(self, name: str) -> Iterator[tuple[str, np.ndarray, Uncertainty]]:
         """Experiment 4: the ensemble, GPED and EnD², with their probabilities and uncertainties on a set."""
-        p = self.reference[f"{name}/predictive"]
-        yield "ensemble", p, decompose(p, self.reference[f"{name}/entropy"])
+        yield "ensemble", *self.ensemble(name)
         for method, target in METHODS.items():
             said = self.the(target=target)
             yield method, said.probabilities(name), said.uncertainty(name)

@@ -1,4 +1,7 @@
-"""The rows of every table: one function for each, of the table's name, from what a cell and its students say."""
+"""The rows of every table: one function for each, of the table's name, from what a cell and its students say.
+
+Columns that begin with "beside_" are for readers: they stand in the rendered tables, and not in the tidy files.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gped.evaluation import metrics
+from workflow.experiments.names import StudentId
 from workflow.reporting.results import METHODS, Results
 
 Row = dict[str, Any]
@@ -26,12 +30,15 @@ def exp1(results: Results) -> Iterator[Row]:
         "teacher_nll": results.teacher_nll,
         "student_nll": results.nll(results.the(target="predictive")),
         "entropy_mae": results.entropy_mae(results.the(target="entropy")),
+        "beside_constant_mae": results.constant_mae,
+        "beside_correlation": results.correlation(results.the(target="entropy")),
     }
 
 
 @table
 def estimators(results: Results) -> Iterator[Row]:
     """Experiment 2: both estimators over training sizes and masks."""
+    entropies = {estimator: results.the(target="entropy", estimator=estimator) for estimator in ("uo", "us")}
     yield {
         **results.model,
         "train_size": results.cell.train_size,
@@ -39,23 +46,24 @@ def estimators(results: Results) -> Iterator[Row]:
         "teacher_nll": results.teacher_nll,
         "student_nll_uo": results.nll(results.the(target="predictive", estimator="uo")),
         "student_nll_us": results.nll(results.the(target="predictive", estimator="us")),
-        "entropy_mae_uo": results.entropy_mae(results.the(target="entropy", estimator="uo")),
-        "entropy_mae_us": results.entropy_mae(results.the(target="entropy", estimator="us")),
+        **{f"entropy_mae_{estimator}": results.entropy_mae(said) for estimator, said in entropies.items()},
+        "beside_constant_mae": results.constant_mae,
+        **{f"beside_correlation_{estimator}": results.correlation(said) for estimator, said in entropies.items()},
     }
 
 
 @table
 def constants(results: Results) -> Iterator[Row]:
-    """Have entropy students learnt anything? Beside their errors, that of the best constant, the true median."""
-    truth = results.entropy
+    """Have entropy students learnt anything? Beside their errors, that of the best constant, and their correlation."""
+    entropies = {estimator: results.the(target="entropy", estimator=estimator) for estimator in ("uo", "us")}
     yield {
         **results.model,
         "train_size": results.cell.train_size,
         "masking_rate": results.cell.masking_rate,
-        "mean_entropy": truth.mean(),
-        "constant_mae": metrics.entropy_mae(np.full_like(truth, np.median(truth)), truth),
-        "entropy_mae_uo": results.entropy_mae(results.the(target="entropy", estimator="uo")),
-        "entropy_mae_us": results.entropy_mae(results.the(target="entropy", estimator="us")),
+        "mean_entropy": results.entropy.mean(),
+        "constant_mae": results.constant_mae,
+        **{f"entropy_mae_{estimator}": results.entropy_mae(said) for estimator, said in entropies.items()},
+        **{f"correlation_{estimator}": results.correlation(said) for estimator, said in entropies.items()},
     }
 
 
@@ -69,6 +77,8 @@ def test_metrics(results: Results) -> Iterator[Row]:
         "nll_ensemble": results.teacher_nll,
         **{f"nll_{method}": results.nll(one) for method, one in said.items()},
         **{f"entropy_mae_{method}": results.entropy_mae(one) for method, one in said.items()},
+        "beside_constant_mae": results.constant_mae,
+        **{f"beside_correlation_{method}": results.correlation(one) for method, one in said.items()},
     }
 
 
@@ -155,6 +165,8 @@ def tradeoff(results: Results) -> Iterator[Row]:
             "nll": results.nll(said) if learnt_classes else np.nan,
             "accuracy": metrics.accuracy(said.probabilities("test"), results.labels) if learnt_classes else np.nan,
             "entropy_mae": np.nan if learnt_classes else results.entropy_mae(said),
+            "beside_constant_mae": np.nan if learnt_classes else results.constant_mae,
+            "beside_correlation": np.nan if learnt_classes else results.correlation(said),
         }
 
 
@@ -188,11 +200,37 @@ def ablations(results: Results) -> Iterator[Row]:
             errors = {what: results.reference[f"test/{what}_error"] for what in ("predictive", "entropy")}
             measured |= {f"monte_carlo_error_{what}": float(np.mean(error)) for what, error in errors.items()}
         if student:
-            said = results.said(student)
-            measured["student_nll"] = results.nll(said)
-            measured["nll_gap"] = measured["student_nll"] - measured["teacher_nll"]
-            if said.has("data"):
-                measured["entropy_mae"] = results.entropy_mae(said)
+            measured |= dict(quantities(results, student))
+        key = {
+            "train_size": results.cell.train_size,
+            "masking_rate": results.cell.masking_rate,
+            "target": student.target if student else "",
+            "estimator": student.estimator if student else "",
+        }
         for quantity, value in measured.items():
-            key = {"train_size": results.cell.train_size, "masking_rate": results.cell.masking_rate}
             yield {"ablation": name, **results.model, **key, "setting": setting, "quantity": quantity, "value": value}
+
+
+def quantities(results: Results, student: StudentId) -> Iterator[tuple[str, float]]:
+    """All that can be measured of a student."""
+    said = results.said(student)
+    if said.has("probabilities"):
+        yield "student_nll", results.nll(said)
+        yield "nll_gap", results.nll(said) - results.teacher_nll
+        yield "kl_to_ensemble", metrics.kl(results.reference["test/predictive"], said.probabilities("test"))
+    if said.has("data"):
+        yield "entropy_mae", results.entropy_mae(said)
+        yield "constant_mae", results.constant_mae
+        yield "correlation", results.correlation(said)
+    if not said.has("knowledge"):
+        return
+    inside, (_, ensemble) = said.uncertainty("test"), results.ensemble("test")
+    yield "negative_knowledge", float((inside.knowledge < 0).mean())
+    for ood in (ood for ood in results.ood_sets if f"{ood}/predictive" in results.reference):
+        for kind in ("total", "knowledge"):
+            pair = getattr(inside, kind), getattr(said.uncertainty(ood), kind)
+            yield f"auroc_{kind}_{ood}", metrics.auroc(*pair)
+    sample = min(100, len(results.labels))
+    for kind in ("total", "knowledge"):
+        pair = getattr(ensemble, kind), getattr(inside, kind)
+        yield f"ndcg_{kind}", metrics.ndcg(*pair, k=min(20, sample), sample=sample).mean

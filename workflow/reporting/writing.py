@@ -11,15 +11,24 @@ from workflow.reporting import ablation_table
 from workflow.reporting.forms import as_text, latex, markdown, page
 from workflow.reporting.published import PUBLISHED_TABLES, published
 
-FORMS: dict[str, Callable[[pd.DataFrame, pd.DataFrame, str, str], str]] = {
-    "csv": lambda numbers, text, title, note: numbers.to_csv(index=False, float_format="%.6g"),
+Form = Callable[[pd.DataFrame, pd.DataFrame, str, str], str]
+FORMS: dict[str, Form] = {
+    "csv": lambda numbers, text, title, note: tidy(numbers),
     "md": lambda numbers, text, title, note: markdown(text, title, note),
     "tex": lambda numbers, text, title, note: latex(text, title, note),
     "html": lambda numbers, text, title, note: page(text, title, note),
 }
-"""By the endings of their files."""
-LAYOUTS = {"ablations": ablation_table.as_text}
-"""Of tables that are not read as they are written."""
+"""By the endings of their files: from the numbers, their text, a title and a note."""
+OWN_FORMS: dict[tuple[str, str], Form] = {
+    ("ablations", "md"): lambda numbers, text, title, note: ablation_table.as_markdown(numbers, title),
+}
+"""Of tables that are read in another shape than they are written."""
+
+
+def tidy(numbers: pd.DataFrame) -> str:
+    """The numbers without what is only for readers."""
+    written = [name for name in numbers if not name.startswith("beside_")]
+    return numbers[written].to_csv(index=False, float_format="%.6g")
 
 
 def write_table(paths: Paths, table: dict[str, Any], numbers: pd.DataFrame, told: list[str]) -> None:
@@ -32,9 +41,7 @@ def write_table(paths: Paths, table: dict[str, Any], numbers: pd.DataFrame, told
         told: Those that the title tells.
     """
     name = table["name"]
-    if name in LAYOUTS:
-        text, note = LAYOUTS[name](numbers)
-    else:
-        text, note = as_text(numbers, published(name) if name in PUBLISHED_TABLES else None, told)
+    text, note = as_text(numbers, published(name) if name in PUBLISHED_TABLES else None, told)
     for form in table["forms"]:
-        write_text(paths.table(table["file"], form), FORMS[form](numbers, text, table["title"], note))
+        content = OWN_FORMS.get((name, form), FORMS[form])(numbers, text, table["title"], note)
+        write_text(paths.table(table["file"], form), content)

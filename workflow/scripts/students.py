@@ -1,6 +1,7 @@
 """Train some students of one cell from its recorded readings, and let them predict the evaluated inputs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,13 @@ import numpy as np
 
 from gped.distillation import distill
 from gped.networks import cost
+from gped.networks.network import Network
 from gped.networks.pruning import GroupLasso
 from gped.readings.recording import Recording
-from gped.students.expectations import entropy, predictive
+from gped.students.expectations import entropy_by, predictive
 from gped.students.specification import StudentSpec, Target, end2, joint
 from gped.students.student import Student
+from gped.support.randomness import stream
 from workflow.experiments.models import MODELS
 from workflow.jobs import job
 from workflow.jobs.arrays import save_arrays
@@ -31,11 +34,23 @@ def specification(settings: dict[str, Any], student: dict[str, Any], classes: in
         options["pruning"] = GroupLasso(student["strength"], **settings["pruning"])
     target, estimator = student["target"], student["estimator"]
     if target == "joint":
+        options |= {"head": settings["joint_head"], "entropy_loss": settings["entropy_loss"]}
         return joint(architecture, classes, estimator=estimator, **options)
     if target == "end2":
         return end2(architecture, classes, estimator=estimator, **settings["end2"], **options)
-    expectation = {"predictive": predictive, "entropy": entropy}[target]
+    expectation = {"predictive": predictive, "entropy": entropy_by(settings["entropy_loss"])}[target]
     return StudentSpec(architecture, (Target(expectation, estimator),), classes, **options)
+
+
+def with_dropout(student: Student, settings: dict[str, Any]) -> Student:
+    """The same student with its dropout left on, which an ablation asks about."""
+    generator = stream(settings["seed"], "dropout at prediction")
+    outputs = sum(output.size for output in student.heads)
+    dropout = settings["dropout"], generator, settings["dropout_layers"]
+    network = Network(student.architecture, outputs, stream(0, "replaced at once"), *dropout)
+    for layer, trained in zip(network.weighted, student.network.weighted, strict=True):
+        layer.load_state_dict(trained.state_dict())
+    return replace(student, network=network.train())
 
 
 def predictions(student: Student, inputs: CellInputs, names: list[str]) -> dict[str, Any]:
@@ -75,7 +90,8 @@ def main() -> None:
         students = distill(recording, specifications, checkpoint=checkpoint)
         for (slug, path), student in zip(files.items(), students, strict=True):
             names = list(inputs.evaluated) if told[slug]["student"]["target"] in ("joint", "end2") else ["test"]
-            save_arrays(path.with_name(f"{slug}.npz"), predictions(student, inputs, names))
+            asked = with_dropout(student, settings) if settings.get("dropout_at_prediction") else student
+            save_arrays(path.with_name(f"{slug}.npz"), predictions(asked, inputs, names))
             student.save(path)
 
 
