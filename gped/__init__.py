@@ -95,6 +95,10 @@ __all__ = sorted([*_MODULE_OF, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # here, because it takes longer to import than all the rest
+
+        return version("gped")
     if name in _MODULES:
         return importlib.import_module(f"gped.{_MODULES[name]}")
     if name not in _MODULE_OF:

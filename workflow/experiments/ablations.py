@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -21,24 +22,25 @@ class Ablation(NamedTuple):
     student: StudentId | None = None  # None if only the teacher is looked at
 
 
-def ablations(matrix: Matrix) -> list[Ablation]:
-    """Every setting that the configuration wants to be compared."""
-    return [
-        Ablation(name, *one)
-        for name, settings in ABLATIONS.items()
-        if name in matrix.config["ablations"]
-        for one in settings(matrix)
-    ]
+@cache  # because it is asked for every cell
+def ablations(matrix: Matrix) -> dict[Cell, list[Ablation]]:
+    """Every setting that the configuration wants to be compared, by cell."""
+    by_cell: dict[Cell, list[Ablation]] = {}
+    for name, settings in ABLATIONS.items():
+        for one in settings(matrix) if name in matrix.config["ablations"] else ():
+            ablation = Ablation(name, *one)
+            by_cell.setdefault(ablation.cell, []).append(ablation)
+    return by_cell
 
 
 def ablated_cells(matrix: Matrix) -> list[Cell]:
     """The cells that only ablations need."""
-    return sorted({one.cell for one in ablations(matrix)} - set(matrix.cells()))
+    return sorted(ablations(matrix).keys() - set(matrix.cells()))
 
 
 def ablated_students(matrix: Matrix, cell: Cell) -> list[StudentId]:
     """The students of a cell that only ablations need."""
-    wanted = {one.student for one in ablations(matrix) if one.cell == cell and one.student}
+    wanted = {one.student for one in ablations(matrix).get(cell, ()) if one.student}
     return sorted(wanted - set(matrix.students(cell)), key=StudentId.order)
 
 

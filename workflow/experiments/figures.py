@@ -149,7 +149,7 @@ def _published(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
 
 
 def _schedule(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
-    if any(one.name == "schedule" for one in ablations(matrix)):
+    if any(one.name == "schedule" for here in ablations(matrix).values() for one in here):
         numbers = {"numbers": paths.table("ablations")}
         models = ", ".join(matrix.title(role) for role in matrix.masked_roles)
         caption = (

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import platform
+import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 import yaml
 
+from gped.support.files import write_text
 from workflow.experiments.configuration import ConfigurationError
 
+FILE = "manifest.json"
 PACKAGES = (
     "torch",
     "torchvision",
@@ -31,9 +34,9 @@ PACKAGES = (
 def refuse_another_preset(config: dict[str, Any], configfiles: list[Any]) -> None:
     """One run, one preset: another preset of the same name would overwrite its results."""
     run = Path("results") / config["run"]
-    if not (run / "manifest.json").is_file() or _is_own(run, configfiles):
+    if not (run / FILE).is_file() or _is_own(run, configfiles):
         return
-    before = json.loads((run / "manifest.json").read_text())["configuration_files"]
+    before = _read(run)["configuration_files"]
     now = [Path(file).name for file in configfiles]
     if before != now:
         raise ConfigurationError(
@@ -54,11 +57,16 @@ def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
     if not _is_own(folder, configfiles):
         (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
         _update(folder, configuration_files=[Path(file).name for file in configfiles])
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     _update(
         folder,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        first_started=_read(folder).get("first_started", now),
+        started=now,
+        gped=_version("gped"),
+        **_commit(),
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
+        processor=_processor(),
         versions={package: _version(package) for package in PACKAGES},
     )
 
@@ -82,6 +90,30 @@ def finish(run: str, succeeded: bool) -> None:
     _update(folder, data_sha256=checksums, **({"finished": now} if succeeded else {}))
 
 
+def _commit() -> dict[str, Any]:
+    """The commit of this checkout, and whether its files are as committed; nothing where it is not one."""
+    root = Path(__file__).parents[2]
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return {"commit": None, "clean": None}
+    return {"commit": commit, "clean": not changed}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _processor() -> str:
+    """The processor as it calls itself."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -90,8 +122,9 @@ def _version(package: str) -> str | None:
 
 
 def _update(folder: Path, **values: Any) -> None:
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text()) if path.is_file() else {}
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(manifest | values, indent=2) + "\n")
-    part.replace(path)
+    write_text(folder / FILE, json.dumps(_read(folder) | values, indent=2) + "\n")
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    return json.loads(path.read_text()) if path.is_file() else {}

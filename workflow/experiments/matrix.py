@@ -5,6 +5,7 @@ never by the experiment that asked for it, so that experiments share theirs.
 """
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -39,13 +40,19 @@ class Matrix:
 
     # Cells
 
-    def grid(self, role: str) -> list[Cell]:
+    def grid(self, role: str) -> tuple[Cell, ...]:
         """The cells of experiments 1 and 2: every training size with every mask, for every seed."""
-        model = self.models[role]
-        return [
-            Cell(role, model["dataset"], size, mask, seed)
-            for size, mask, seed in product(model["train_sizes"], model["masks"], self.config["seeds"])
-        ]
+        return self._grids[role]
+
+    @cached_property
+    def _grids(self) -> dict[str, tuple[Cell, ...]]:  # made once, because every cell is looked up here
+        return {
+            role: tuple(
+                Cell(role, model["dataset"], size, mask, seed)
+                for size, mask, seed in product(model["train_sizes"], model["masks"], self.config["seeds"])
+            )
+            for role, model in self.models.items()
+        }
 
     def full(self, role: str) -> list[Cell]:
         """The cells of experiment 1: the largest training size without a mask."""
@@ -143,6 +150,13 @@ class Matrix:
         """The sets that a cell reads: what for, and which split of which."""
         sets = {"train": (cell.dataset, "train"), "test": (cell.dataset, "test")}
         return sets | {name: (name, "test") for name in self.ood(cell)}
+
+    def all_sets(self) -> list[tuple[str, str]]:
+        """Every split of every set that the models name."""
+        sets = [(model["dataset"], split) for model in self.models.values() for split in ("train", "test")]
+        return list(
+            dict.fromkeys([*sets, *((name, "test") for model in self.models.values() for name in model["ood"])])
+        )
 
     def is_pruned(self, cell: Cell) -> bool:
         """Whether some student of a cell is pruned, so that its chain must go on for the fine-tuning."""

@@ -60,11 +60,7 @@ class Plan:
             for student in (student for batch in batches(self.matrix, cell) for student in batch):
                 training = settings.training(self.matrix, cell, student)
                 every[Jobs.student(path, student.slug)] = {"training": training, "student": asdict(student)}
-            for name, split in self.matrix.sets(cell).values():
-                every[Jobs.data(name, split)] = self.data(name, split)
-        for role in self.matrix.masked_roles[:1]:  # of whose images one figure is drawn, whatever the experiments are
-            name = self.matrix.models[role]["dataset"]
-            every[Jobs.data(name, "test")] = self.data(name, "test")
+        every |= {Jobs.data(*one): self.data(*one) for one in self.matrix.all_sets()}
         every |= {Jobs.tables(name): self.measuring(one) for name, one in self.measurements.items()}
         every |= {Jobs.figure(name): self.drawing(name) for name in self.figures}
         return every | {"compare": self.comparing(), "claims": self.judging(), "summary": self.summarising()}

@@ -145,11 +145,10 @@ def _by_estimator_and_size(matrix: Matrix) -> list[Part]:
 
 
 def _ablated(matrix: Matrix) -> list[Part]:
-    every = ablations(matrix)
-    needs = []
-    for cell in dict.fromkeys(one.cell for one in every):
-        here = tuple(one for one in every if one.cell == cell)
-        needs.append(Need(cell, tuple(dict.fromkeys(one.student for one in here if one.student)), here))
+    needs = [
+        Need(cell, tuple(dict.fromkeys(one.student for one in here if one.student)), tuple(here))
+        for cell, here in ablations(matrix).items()
+    ]
     return [Part("", tuple(needs))]
 
 

@@ -19,7 +19,7 @@ NOTES = {
     "reference": "Mean standard error of the ensemble's expectations on a test input, by the means of 20 blocks of "
     "consecutive draws.",
 }
-KEYS = ["model", "dataset", "train_size", "masking_rate", "target", "estimator", "setting"]
+SETTING_KEYS = ["model", "dataset", "train_size", "masking_rate", "target", "estimator", "setting"]
 
 
 def as_markdown(numbers: pd.DataFrame, title: str) -> str:
@@ -36,7 +36,7 @@ def table(numbers: pd.DataFrame) -> pd.DataFrame:
     texts = numbers.assign(text=numbers["value"].map("{:.4f}".format))
     if "value_seed_std" in numbers:
         texts["text"] += numbers["value_seed_std"].map(" ± {:.4f}".format)
-    keys = [key for key in KEYS if (numbers[key].fillna("") != "").any()]
+    keys = [key for key in SETTING_KEYS if (numbers[key].fillna("") != "").any()]
     wide = texts.pivot(index=keys, columns="quantity", values="text")
     rows = numbers[keys].drop_duplicates()
     order = list(rows.itertuples(index=False, name=None))

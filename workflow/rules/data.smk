@@ -9,7 +9,7 @@ rule data:
     benchmark:
         PATHS.benchmark(Jobs.data("{name}", "{split}"))
     wildcard_constraints:
-        name=r"\w+",
+        name="|".join(name for name, _ in MATRIX.all_sets()),
         split="train|test",
     localrule: True  # so that only the machine where Snakemake runs must reach the internet
     conda:
