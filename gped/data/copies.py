@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from gped.data.manipulations import generator_of
-from gped.support.suggestions import meant
 
 NOISE = 0.2
 """Standard deviation of the noise on copies, in units of the range of pixels."""
@@ -62,5 +61,5 @@ def copies(images: np.ndarray, how: str, *, data_seed: int) -> np.ndarray:
         data_seed: Decides what is drawn.
     """
     if how not in COPIES:
-        raise ValueError(f"copies cannot be {how!r}.{meant(how, COPIES)} They can be {', '.join(COPIES)}.")
+        raise ValueError(f"copies cannot be {how!r}: they must be one of {', '.join(COPIES)}.")
     return COPIES[how](images, generator_of(data_seed, "copies", how))

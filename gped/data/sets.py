@@ -75,7 +75,9 @@ def entry_of(name: str, split: str | None = None) -> Entry:
     """What is known of a set before it is made; a sentence if there is none of that name or split."""
     entries = OFFICIAL | EMBEDDED
     if name not in entries:
-        raise ValueError(f"there is no set {name!r}.{meant(name, entries)} There are {', '.join(entries)}.")
+        raise ValueError(
+            f"there is no set {name!r}.{meant(name, entries, listing=False)} There are {', '.join(entries)}."
+        )
     if split is not None and split not in entries[name].splits:
         raise ValueError(f"{name} has no split {split!r}, only {' and '.join(entries[name].splits)}.")
     return entries[name]

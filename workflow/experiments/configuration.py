@@ -32,7 +32,7 @@ def _sentence(error: Any) -> str:
     if error.validator == "additionalProperties":
         known = list(error.schema["properties"])
         unknown = [key for key in value if key not in known]
-        hints = "".join(dict.fromkeys(meant(str(key), known) for key in unknown))
+        hints = "".join(dict.fromkeys(meant(str(key), known, listing=False) for key in unknown))
         return f"{where}: unknown key {', '.join(map(str, unknown))}.{hints} Known are {', '.join(known)}."
     if error.validator == "required":
         missing = [key for key in limit if key not in value]

@@ -72,12 +72,13 @@ def jobs(matrix: Matrix) -> list[Job]:
         steps = settings["steps"] + settings["further_steps"]
         name, work, log = f"{cell.path} chain", chain_work(matrix, cell), here.log(Jobs.teacher(cell.path))
         every.append(Job(name, "chains", work, [here.reference(cell.path)], log, steps))
+        wanted = set(matrix.students(cell))  # others are of ablations, which are a target of their own
         for batch in batches(matrix, cell):
-            if any(student.variant for student in batch):  # of ablations, which are a target of their own
+            files = [here.predictions(cell.path, student.slug) for student in batch if student in wanted]
+            if not files:
                 continue
             first = batch[0].slug
             name = f"{cell.path} {first}" + (f" and {len(batch) - 1} more" if len(batch) > 1 else "")
-            files = [here.predictions(cell.path, student.slug) for student in batch]
             log = here.log(Jobs.student(cell.path, first))
             every.append(Job(name, "students", student_work(matrix, cell, batch), files, log, steps))
     return every

@@ -147,7 +147,7 @@ def comparison_gped_end2(numbers: list[str]) -> Figure:
     for row, (column, label) in enumerate({"accuracy": "test accuracy", "nll": "test NLL"}.items()):
         for axis, (model, dataset) in zip(axes[row], models, strict=True):
             here = table[(table["model"] == model) & (table["dataset"] == dataset)]
-            here = here.set_index(["method", "estimator", "student"])
+            here = here.set_index(["method", "estimator", "student"]).sort_index()
             for shift, method, colour, name in ((-0.2, "gped", BLUE, "GPED"), (0.2, "end2", ORANGE, "EnD²")):
                 values = here.loc[[(method, *group) for group in groups]]
                 axis.bar(
