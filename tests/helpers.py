@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 import yaml
 from torch import Tensor, nn
 
 import gped
 from workflow.experiments.matrix import Matrix
+from workflow.reporting.published import PUBLISHED_TABLES, published
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 TINY_DENSE = gped.Architecture(input_shape=(1, 8, 8), channels=(), kernel=0, hidden=(12, 10))
@@ -222,3 +224,11 @@ def configuration(preset: str | None = None) -> dict[str, Any]:
 
 def of_experiments(*experiments: int, preset: str | None = "paper") -> Matrix:
     return Matrix(configuration(preset) | {"experiments": list(experiments)})
+
+
+LONG = [("FCNN", "MNIST", 10**6), ("CNN", "MNIST", 10**6), ("CNN", "CIFAR10", 10**6)]  # the published chains
+
+
+def published_tables(*more: str) -> dict[str, pd.DataFrame]:
+    """The paper's numbers."""
+    return {name: published(name) for name in (*PUBLISHED_TABLES, *more)}

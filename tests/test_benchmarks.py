@@ -2,23 +2,24 @@
 
 import runpy
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 
-ROOT = Path(__file__).parent.parent
+from tests.helpers import ROOT
+
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import estimate  # noqa: E402 (benchmarks are scripts, not a package)
-import overhead  # noqa: E402
-import steps  # noqa: E402
+import estimate
+import overhead
+import steps
 
-import gped  # noqa: E402
-from workflow.experiments.matrix import Matrix  # noqa: E402
+import gped
+from workflow.experiments.matrix import Matrix
 
 
+@pytest.mark.slow
 def test_all_contenders_take_turns_and_are_compared_in_the_same_round():
     rows = steps.measure("cnn_mnist", rounds=2)
     names = ["ours", "ours, native noise", "posteriors", "plain loop", "forward and backward", "matrix products"]

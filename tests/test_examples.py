@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from test_workflow import ROOT, copy_of_the_project, snakemake
+
+from tests.helpers import ROOT, copy_of_the_project, snakemake
 
 EXAMPLES = ROOT / "examples"
 PAGES = sorted((ROOT / "docs").glob("own_*.md"))
@@ -47,12 +48,14 @@ def numbers(line: str) -> list[float]:
 # The library
 
 
+@pytest.mark.slow
 def test_a_student_learns_expectations_of_ones_own(printed):
     margin, square = (numbers(line) for line in printed("own_expectation.py").splitlines())
     assert margin[0] < 0.6 * margin[1]
     assert square[0] < 0.4 * square[1]
 
 
+@pytest.mark.slow
 def test_a_student_learns_from_a_module_and_tensors_of_ones_own(printed):
     right, predictive, entropy = (numbers(line) for line in printed("own_network.py").splitlines())
     ensemble, student, likelier = right
@@ -61,6 +64,7 @@ def test_a_student_learns_from_a_module_and_tensors_of_ones_own(printed):
     assert entropy[0] < 0.4 * entropy[1]
 
 
+@pytest.mark.slow
 def test_a_student_learns_from_a_folder_of_images_and_is_least_sure_where_it_should_be(printed):
     right, sure, unsure = printed("own_images.py").splitlines()
     ensemble, student, likeliest = numbers(right)
@@ -70,6 +74,7 @@ def test_a_student_learns_from_a_folder_of_images_and_is_least_sure_where_it_sho
     assert true == said
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_users_is_read_with_its_own_classes(tmp_path):
     generator = np.random.default_rng(0)
     for name, least in (("dark", 0), ("light", 100)):
@@ -84,6 +89,7 @@ def test_a_folder_of_the_users_is_read_with_its_own_classes(tmp_path):
     assert all(re.fullmatch(r"(dark|light)/\d+\.jpg: (dark|light), .*", line) for line in asked)
 
 
+@pytest.mark.slow
 def test_a_folder_without_classes_is_refused_with_a_sentence(tmp_path):
     Image.new("L", (20, 20)).save(tmp_path / "alone.png")
     result = run("own_images.py", tmp_path, ".")
@@ -91,6 +97,7 @@ def test_a_folder_without_classes_is_refused_with_a_sentence(tmp_path):
     assert result.stderr == ". has no folders of classes in it: the teacher needs labels.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["LaplaceSGLD", "SGHMC"])
 def test_another_sampler_has_the_moments_of_its_posterior_and_teaches_a_student(sampler, printed):
     lines = [line for line in printed("own_sampler.py").splitlines() if line.startswith(f"{sampler}: ")]
@@ -116,6 +123,7 @@ def project(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_configuration_alone_gives_rows_of_ones_own(project):
     ((program, cores, number, *arguments),) = commands("own_row.md")
     assert (program, cores, number) == ("snakemake", "--cores", "2")
@@ -168,6 +176,7 @@ def test_a_page_fits_a_screen_and_its_links_lead_somewhere(page):
         assert (page.parent / link).exists(), link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "own_row"], ids=lambda page: page.stem)
 def test_the_output_in_a_page_is_that_of_its_example(page, printed):
     """The same words. Other processors round otherwise, so that numbers may differ a little, and the images shown."""

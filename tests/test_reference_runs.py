@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests.helpers import ROOT, published_tables
 from workflow.experiments.matrix import Matrix
-from workflow.scripts import claims, compare
-from workflow.scripts.jobs import PUBLISHED
+from workflow.reporting.claims import judge
+from workflow.reporting.comparison import compare
+from workflow.reporting.published import PUBLISHED_TABLES
 
-ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "results/reference"
 PARTS = sorted(path.parent.parent for path in REFERENCE.glob("*/tables/published_vs_reproduced.csv"))
 PAGE = (ROOT / "docs/reference.md").read_text()
@@ -23,14 +24,10 @@ def tables(part: Path, names: tuple[str, ...]) -> dict[str, pd.DataFrame]:
     return {file.stem: pd.read_csv(file) for file in files if file.exists()}
 
 
-def published(*names: str) -> dict[str, pd.DataFrame]:
-    return {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in names}
-
-
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_every_number_stands_beside_the_published_one_with_the_verdict_that_follows(part):
     lengths = Matrix(yaml.safe_load((part / "config.yaml").read_text())).chain_lengths()
-    expected = compare.compare(published(*compare.TABLES), tables(part, compare.TABLES), lengths)
+    expected = compare(published_tables(), tables(part, PUBLISHED_TABLES), lengths)
     committed = pd.read_csv(part / "tables/published_vs_reproduced.csv")
     assert len(committed) == 516
     assert committed["verdict"].tolist() == expected["verdict"].tolist()
@@ -39,8 +36,8 @@ def test_every_number_stands_beside_the_published_one_with_the_verdict_that_foll
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_the_claims_follow_from_the_numbers(part):
-    ours = tables(part, (*compare.TABLES, "tradeoff", "constants"))
-    expected = claims.judge(published(*compare.TABLES, "text"), ours).fillna("")
+    ours = tables(part, (*PUBLISHED_TABLES, "tradeoff", "constants"))
+    expected = judge(published_tables("text"), ours).fillna("")
     committed = pd.read_csv(part / "tables/claims.csv", keep_default_na=False)
     pd.testing.assert_frame_equal(committed, expected, check_dtype=False)
 

@@ -10,13 +10,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import yaml
-from test_workflow import ENVIRONMENT, copy_of_the_project
 
+from tests.helpers import ENVIRONMENT, copy_of_the_project
 from workflow.experiments.matrix import Matrix
+from workflow.experiments.names import StudentId
+from workflow.experiments.paths import Jobs, Paths
+from workflow.experiments.settings import training
+
+pytestmark = pytest.mark.slow
 
 CELL = "results/slice/cells/fcnn-MNIST5k/n1000-m0-s0"
 STUDENT = f"{CELL}/students/entropy-uo-h1-k1x1.npz"
@@ -52,7 +58,7 @@ def fail(folder: Path, *arguments: str) -> str:
     """The same for a run that must fail, with the logs of its jobs."""
     process = snakemake(folder, *arguments)
     assert process.wait(600) != 0
-    return (folder / "run.log").read_text() + "".join(path.read_text() for path in folder.glob(f"{LOGS}/*.log"))
+    return (folder / "run.log").read_text() + "".join(path.read_text() for path in folder.glob(f"{LOGS}/**/*.log"))
 
 
 def results(folder: Path) -> dict[str, bytes]:
@@ -72,13 +78,13 @@ def job(folder: Path, script: str) -> int | None:
 
 def wait_for_checkpoint(folder: Path, which: str) -> None:
     until = time.monotonic() + 120
-    while not list(folder.glob(f"results/slice/checkpoints/*/*/{which}*/*/step-*")):
+    while not list(folder.glob(f"results/slice/checkpoints/*/*/**/{which}*/*/step-*")):
         assert time.monotonic() < until, (folder / "run.log").read_text()[-3000:]
         time.sleep(0.05)
 
 
 def resumed_steps(folder: Path, which: str) -> list[int]:
-    text = "".join(path.read_text() for path in folder.glob(f"{LOGS}/{which}*.log"))
+    text = "".join(path.read_text() for path in folder.glob(f"{LOGS}/**/{which}*.log"))
     return [int(step) for step in re.findall(r"resumed from step (\d+)", text)]
 
 
@@ -93,7 +99,8 @@ def text_of(log: Path) -> str:
 def undisturbed(tmp_path_factory) -> Path:
     folder = copy_of_the_project(tmp_path_factory.mktemp("undisturbed"))
     finish(folder)
-    assert not list(folder.glob("results/slice/checkpoints/*/*/*"))
+    left = (folder / "results/slice/checkpoints").rglob("*")
+    assert {path.name for path in left} <= {"fcnn-MNIST5k", "n1000-m0-s0", "students"}  # folders of folders
     return folder
 
 
@@ -246,13 +253,15 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_not_disturbed(
 
 def test_too_little_memory_is_said_in_a_sentence(finished):
     """A student of a dozen gigabytes, in a process that may have six."""
-    matrix = Matrix(yaml.safe_load((finished / "results/slice/config.yaml").read_text()))
+    matrix, paths = Matrix(yaml.safe_load((finished / "results/slice/config.yaml").read_text())), Paths("results/slice")
     (cell,) = matrix.grid("fcnn_mnist")
-    sets = [f"{what}=results/slice/data/{name}.npz" for what, name in matrix.sets(cell).items()]
-    student = f"{CELL}/students/predictive-us-h1-k9999x1"
+    sets = [f"{what}={paths.images(*one)}" for what, one in matrix.sets(cell).items()]
+    student = StudentId("predictive", "us", 1, 9999, 1)
+    told = finished / paths.settings(Jobs.student(cell.path, student.slug))
+    told.write_text(json.dumps({"training": training(matrix, cell, student), "student": asdict(student)}))
     command = [sys.executable, "-m", "workflow.scripts.students", "--readings", f"{CELL}/readings.bin", "--sets", *sets]
-    command += ["--settings", json.dumps(matrix.training(cell, "plain")), "--checkpoints", "checkpoints"]
-    command += ["--output", f"{student}.safetensors", f"{student}.npz"]
+    command += ["--settings", str(told.parent), "--checkpoints", "checkpoints"]
+    command += ["--output", *paths.student_files(cell.path, student.slug)]
     limited = ["bash", "-c", 'ulimit -v 6000000; exec "$@"', "bash", *command]
     result = subprocess.run(limited, cwd=finished, env=ENVIRONMENT, capture_output=True, text=True)
     assert result.returncode == 1

@@ -1,6 +1,7 @@
 """The cluster profiles on a real Slurm of one node: a job is cancelled, goes on, and the tables are a local run's."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from test_workflow import ENVIRONMENT, ROOT, copy_of_the_project
+
+from tests.helpers import ENVIRONMENT, ROOT, copy_of_the_project
+
+pytestmark = pytest.mark.slow
 
 TEACHER = "results/slice/checkpoints/fcnn-MNIST5k/n1000-m0-s0/teacher"
 READINGS = "results/slice/cells/fcnn-MNIST5k/n1000-m0-s0/readings.bin"
@@ -48,7 +52,7 @@ def by_hand(tmp_path_factory) -> Path:
 
 
 def submit(folder: Path, profile: str, environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "snakemake", "--profile", f"workflow/profiles/{profile}", *arguments]
+    command = [sys.executable, "-m", "snakemake", "--profile", f"profiles/{profile}", *arguments]
     command += ["--latency-wait", "5", "--configfile", "tests/slice.yaml"]
     with (folder / "run.log").open("w") as log:
         return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, text=True)
@@ -74,6 +78,8 @@ def test_a_job_cancelled_on_slurm_resumes_and_the_table_is_that_of_a_local_run(s
     subprocess.run(["scancel", number], env=slurm, check=True)
     wait(process, folder)
 
+    submitted = re.findall(r"results/slurm/rule_(teacher|students|\w+?)[_/]", (folder / "run.log").read_text())
+    assert set(submitted) == {"teacher", "students"}
     log = next(folder.glob("results/slice/logs/fcnn-MNIST5k/*/teacher.log")).read_text()
     assert int(log.split("resumed from step ")[1].split()[0]) > 0
     for name in ("csv", "md", "tex", "html"):

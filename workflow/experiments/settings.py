@@ -67,7 +67,7 @@ def training(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
         "inputs": inputs(matrix, cell),
         "steps": model["chain"]["steps"],
         "learning_rate": students["learning_rate"],
-        "halving_every": halving(matrix, cell),
+        "halving_every": halving(matrix, cell, student),
         "input_noise": students["input_noise"],
         "dropout": {
             "plain": students["dropout"],
@@ -88,17 +88,18 @@ def training(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
         settings["entropy_loss"] = students["entropy_loss"]
     if kind == "joint":
         settings["joint_head"] = students["joint_head"]
-    return settings | VARIANTS[student.variant](matrix, cell)
+    return settings | VARIANTS[student.variant](matrix, cell, student)
 
 
-def halving(matrix: Matrix, cell: Cell, duration: str | None = None) -> int:
+def halving(matrix: Matrix, cell: Cell, student: StudentId, duration: str | None = None) -> int:
     """Steps after which the learning rate is halved.
 
     In a chain that is shorter than the paper's they are as much fewer, so that the number of halvings is the paper's;
     or they are the paper's own, and with them the updates between two halvings.
     """
     students = matrix.models[cell.role]["students"]
-    return in_steps(matrix, cell, duration or students["halving"], shortened=students["halving_keeps"] == "halvings")
+    keeps = students["joint_halving_keeps" if student.kind in ("joint", "end2") else "halving_keeps"]
+    return in_steps(matrix, cell, duration or students["halving"], shortened=keeps == "halvings")
 
 
 def in_steps(matrix: Matrix, cell: Cell, duration: str, shortened: bool = True) -> int:
@@ -112,39 +113,39 @@ def in_steps(matrix: Matrix, cell: Cell, duration: str, shortened: bool = True) 
     return max(1, round(float(number) * (epoch if unit == "epochs" else 1)))
 
 
-Varied = Callable[[Matrix, Cell], dict[str, Any]]
+Varied = Callable[[Matrix, Cell, StudentId], dict[str, Any]]
 
 
 def _halving_of(choose: Callable[[list[int]], int]) -> Varied:
     """The schedule that another training size has."""
 
-    def settings(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+    def settings(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
         other = replace(cell, train_size=choose(matrix.models[cell.role]["train_sizes"]))
-        return {"halving_every": halving(matrix, other)}
+        return {"halving_every": halving(matrix, other, student)}
 
     return settings
 
 
-def _cold(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+def _cold(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
     temperatures = ("temperature", "teacher_temperature", "prediction_temperature")
     return {"end2": matrix.models[cell.role]["students"]["end2"] | dict.fromkeys(temperatures, 1)}
 
 
-def _warm(matrix: Matrix, cell: Cell) -> dict[str, Any]:
+def _warm(matrix: Matrix, cell: Cell, student: StudentId) -> dict[str, Any]:
     end2 = matrix.models[cell.role]["students"]["end2"]
     return {"end2": end2 | {"prediction_temperature": end2["temperature"]}}
 
 
 def _fixed(**settings: Any) -> Varied:
-    return lambda matrix, cell: settings
+    return lambda matrix, cell, student: settings
 
 
 VARIANTS: dict[str, Varied] = {
     "": _fixed(),
     "budget": _halving_of(max),
     "scarce": _halving_of(min),
-    "hundred": lambda matrix, cell: {"halving_every": halving(matrix, cell, "100 epochs")},
-    "slow": lambda matrix, cell: {"halving_every": 10 * halving(matrix, cell)},
+    "hundred": lambda matrix, cell, student: {"halving_every": halving(matrix, cell, student, "100 epochs")},
+    "slow": lambda matrix, cell, student: {"halving_every": 10 * halving(matrix, cell, student)},
     "first": _fixed(dropout_layers=1),
     "left_on": _fixed(dropout_layers=1, dropout_at_prediction=True),
     "absolute": _fixed(entropy_loss="absolute"),

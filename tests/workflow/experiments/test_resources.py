@@ -1,10 +1,10 @@
 """What jobs ask a cluster for."""
 
 import pytest
-from test_matrix import of_experiments
 
-from gped.networks.architectures import BY_ROLE
+from tests.helpers import of_experiments
 from workflow.experiments import resources
+from workflow.experiments.models import MODELS
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from workflow.experiments import resources
     ],
 )
 def test_the_time_of_an_update_is_right_within_a_third_of_what_was_measured(role, k, measured):
-    assert resources.milliseconds(BY_ROLE[role].scaled(k, k)) == pytest.approx(measured, rel=1 / 3)
+    assert resources.milliseconds(MODELS[role].architecture.scaled(k, k)) == pytest.approx(measured, rel=1 / 3)
 
 
 def test_chains_ask_for_hours_at_paper_scale_and_for_minutes_in_the_default_run():

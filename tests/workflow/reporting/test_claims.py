@@ -1,90 +1,26 @@
-"""Published numbers beside ours, and claims with verdicts: computed, never written."""
-
-import sys
-from pathlib import Path
+"""The paper's claims with verdicts: computed, never written."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from workflow.scripts import claims, compare, draw  # noqa: E402 (the workflow is not an installed package)
-
-LONG = [("FCNN", "MNIST", 10**6), ("CNN", "MNIST", 10**6), ("CNN", "CIFAR10", 10**6)]
+from tests.helpers import published_tables
+from workflow.reporting.claims import CLAIMS, judge
 
 
 @pytest.fixture
 def published() -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_csv(path) for path in (ROOT / "workflow/published").glob("*.csv")}
+    return published_tables("text")
 
 
 @pytest.fixture
-def tables(published) -> dict[str, pd.DataFrame]:
+def tables() -> dict[str, pd.DataFrame]:
     """The published tables, in the place of a run's."""
-    return {name: frame.copy() for name, frame in published.items() if name != "text"}
-
-
-# Numbers
-
-
-def test_all_516_results_are_there_whether_produced_or_not(published, tables):
-    del published["text"]
-    nothing = compare.compare(published, {}, LONG)
-    assert len(nothing) == 516 and set(nothing["verdict"]) == {"not produced"}
-    everything = compare.compare(published, tables, LONG)
-    assert len(everything) == 516 and set(everything["verdict"]) == {"within"}
-    assert (everything["difference"] == 0).all()
-    assert everything["published_spread"].notna().sum() == 48
-    assert list(everything)[-7:] == [
-        "quantity",
-        "published",
-        "published_spread",
-        "reproduced",
-        "reproduced_spread",
-        "difference",
-        "verdict",
-    ]
-
-
-def test_a_number_is_found_by_its_keys_whatever_the_order_of_rows(published, tables):
-    del published["text"]
-    tables["estimators"] = tables["estimators"].sample(frac=1, random_state=0)
-    row = (tables["estimators"]["model"] == "FCNN") & (tables["estimators"]["train_size"] == 20000)
-    row &= tables["estimators"]["masking_rate"] == 0.51
-    tables["estimators"].loc[row, "entropy_mae_us"] += 1
-    result = compare.compare(published, tables, LONG)
-    (changed,) = result[result["verdict"] != "within"].to_dict("records")
-    assert (changed["model"], changed["train_size"], changed["masking_rate"]) == ("FCNN", 20000, 0.51)
-    assert (changed["quantity"], changed["verdict"]) == ("entropy_mae_us", "worse")
-    assert changed["difference"] == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("published", "difference", "more_is_better", "seed_std", "short", "expected"),
-    [
-        (0.05, 0.01, False, np.nan, False, "within"),
-        (0.05, 0.011, False, np.nan, False, "worse"),
-        (0.05, -0.011, False, np.nan, False, "better"),
-        (0.05, 0.011, True, np.nan, False, "better"),
-        (0.9, -0.09, True, np.nan, False, "within"),
-        (0.9, -0.091, True, np.nan, False, "worse"),
-        (0.9, -0.091, True, np.nan, True, "not comparable"),
-        (0.9, -0.05, True, np.nan, True, "within"),
-        (0.05, 0.02, False, 0.01, False, "within"),
-        (0.05, np.nan, False, np.nan, False, "not produced"),
-    ],
-)
-def test_verdicts_follow_the_tolerances(published, difference, more_is_better, seed_std, short, expected):
-    assert compare.verdict(published, difference, more_is_better, seed_std, short) == expected
-
-
-# Claims
+    return published_tables()
 
 
 def verdicts(published, tables) -> dict[str, tuple[str, str]]:
-    return {row.claim: (row.reproduced, row.verdict) for row in claims.judge(published, tables).itertuples()}
+    return {row.claim: (row.reproduced, row.verdict) for row in judge(published, tables).itertuples()}
 
 
 def test_the_published_numbers_bear_the_papers_counts_out(published, tables):
@@ -143,18 +79,18 @@ def test_sets_that_the_paper_does_not_have_do_not_count_for_its_claim(published,
 
 
 def test_changing_the_published_numbers_changes_nothing_of_ours(published, tables):
-    before = claims.judge(published, tables)
+    before = judge(published, tables)
     for name, frame in published.items():
         numbers = frame.select_dtypes("number").columns
         published[name] = frame.assign(**{column: frame[column].to_numpy()[::-1] for column in numbers})
-    after = claims.judge(published, tables)
+    after = judge(published, tables)
     ours = ["claim", "reproduced", "evidence", "verdict"]
     pd.testing.assert_frame_equal(before[ours], after[ours])
     assert (before["published"] != after["published"]).any()
 
 
 def test_what_a_run_does_not_make_is_not_measured(published):
-    result = claims.judge(published, {})
+    result = judge(published, {})
     assert set(result["verdict"]) == {"not measured"}
     assert set(result["evidence"]) == {"this run does not make these numbers"}
 
@@ -193,19 +129,9 @@ def test_claims_about_pruning_compare_error_at_equal_cost(error, parameters, bea
     assert found["The best student comes from pruning"][0] == best
 
 
-def test_the_figure_of_schedules_shows_both_gaps_beside_the_published_one(tmp_path):
-    rows = [
-        ("schedule", "CNN", "MNIST", size, 0, setting, "nll_gap", gap)
-        for size, gaps in {10_000: (0.3, -0.1), 60_000: (0.1, 0.1)}.items()
-        for setting, gap in zip(("per pass", "equal"), gaps, strict=True)
-    ]
-    columns = ["ablation", "model", "dataset", "train_size", "masking_rate", "setting", "quantity", "value"]
-    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "ablations.csv")
-    (axis,) = draw.schedule([tmp_path / "ablations.csv"]).axes
-    handles, labels = axis.get_legend_handles_labels()
-    drawn = {
-        label: list(getattr(handle, "lines", [handle])[0].get_ydata())
-        for handle, label in zip(handles, labels, strict=True)
-    }
-    assert drawn["per pass"] == [0.3, 0.1] and drawn["equal"] == [-0.1, 0.1]
-    assert drawn["published"] == pytest.approx([0.170, 0.092, 0.058, 0.031])
+def test_every_claim_is_judged_and_numbers_on_other_data_judge_none(published, tables):
+    assert judge(published, tables)["claim"].tolist() == [claim.sentence for claim in CLAIMS]
+    assert len(CLAIMS) == 15
+    demonstration = judge(published, {name: frame.assign(dataset="MNIST5k") for name, frame in tables.items()})
+    assert set(demonstration["verdict"]) == {"not measured"}
+    assert demonstration["evidence"].str.startswith("MNIST5k cannot judge it; there, ").sum() >= 10

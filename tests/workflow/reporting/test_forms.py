@@ -1,74 +1,39 @@
-"""From rows to tables: seeds, frontiers, and published values beside ours."""
-
-import itertools
-import sys
-from pathlib import Path
+"""The forms of a table: published values beside ours, Markdown, LaTeX, pages."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from workflow.scripts import measure, render  # noqa: E402 (the workflow is not an installed package)
-
-PUBLISHED = ROOT / "workflow" / "published"
-
-
-def test_several_seeds_become_mean_and_standard_deviation():
-    rows = [
-        {"model": model, "lambda": strength, "nll": seed + shift, "widths": f"{seed}-1"}
-        for seed in range(3)
-        for model, strength, shift in (("CNN", None, 0.0), ("CNN", 0.1, 10.0))
-    ]
-    frame = measure.over_seeds(rows, 3)
-    assert list(frame) == ["model", "lambda", "nll", "widths", "nll_seed_std"]
-    assert frame["nll"].tolist() == [1, 11]
-    assert frame["nll_seed_std"].tolist() == [1, 1]
-    assert frame["widths"].tolist() == ["0-1 | 1-1 | 2-1"] * 2
-    assert list(measure.over_seeds(rows[:2], 1)) == ["model", "lambda", "nll", "widths"]
-
-
-def test_the_frontier_is_that_of_the_students_that_no_other_beats():
-    generator = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "method": generator.choice(["search", "prune"], 40),
-            "target": "predictive",
-            "macs": generator.integers(1, 20, 40),
-            "params": generator.integers(1, 20, 40),
-            "nll": generator.integers(1, 20, 40) / 10,
-            "entropy_mae": np.nan,
-        }
-    )
-    marked = measure.with_frontier(frame.copy())
-    for cost, (number, row) in itertools.product(("macs", "params"), marked.iterrows()):
-        rivals = frame[frame["method"] == row["method"]]
-        beaten = any(
-            other[cost] <= row[cost]
-            and other["nll"] <= row["nll"]
-            and (other[cost], other["nll"]) != (row[cost], row["nll"])
-            for _, other in rivals.iterrows()
-        )
-        assert (cost in row["pareto"]) == (not beaten), number
+from workflow.reporting.forms import HEADINGS, as_text, latex, markdown, page
+from workflow.reporting.frames import KEY_COLUMNS
+from workflow.reporting.published import PUBLISHED_TABLES, published
 
 
 def test_published_values_stand_beside_ours_on_the_papers_data():
-    published = pd.read_csv(PUBLISHED / "exp1.csv")
-    ours = published.assign(teacher_nll=published["teacher_nll"] + 0.1)
-    table, note = render.beside_published(ours, published)
+    theirs = published("exp1")
+    table, note = as_text(theirs.assign(teacher_nll=theirs["teacher_nll"] + 0.1), theirs, told=[])
     assert note == "Reproduced (published)."
     assert table["Teacher NLL"].tolist() == ["0.152 (0.052)", "0.122 (0.022)", "0.771 (0.671)"]
 
 
-@pytest.mark.parametrize("kind", ["exp1", "estimators", "test_metrics", "ood_auroc", "ndcg"])
-def test_every_published_number_finds_its_place(kind):
-    published = pd.read_csv(PUBLISHED / f"{kind}.csv")
-    table, _ = render.beside_published(published, published)
-    numbers = [column for column in published if column in render.NUMBERS]
-    assert len(table) == len(published)
-    assert all(table[render.NUMBERS[number]].str.contains(r"\(").all() for number in numbers)
+@pytest.mark.parametrize("name", PUBLISHED_TABLES)
+def test_every_published_number_finds_its_place(name):
+    theirs = published(name)
+    table, _ = as_text(theirs, theirs, told=["estimator", "student"])
+    numbers = [column for column in theirs if column not in KEY_COLUMNS and not column.endswith("_std")]
+    assert numbers
+    assert len(table) == len(theirs)
+    assert all(table[HEADINGS[number]].str.fullmatch(r"(\d\.\d{3})( ± \d\.\d{3})? \(\1\)").all() for number in numbers)
+    assert len(table.columns) == len([column for column in theirs if column not in ("estimator", "student")]) - len(
+        [column for column in theirs if column.endswith("_std")]
+    )
+
+
+def test_published_values_are_found_by_their_keys_whatever_the_order_of_rows():
+    theirs = published("estimators")
+    mixed = theirs.sample(frac=1, random_state=0)
+    table, _ = as_text(mixed, theirs, told=[])
+    assert table["Entropy MAE (U_s)"].str.fullmatch(r"(\d\.\d{3}) \(\1\)").all()
 
 
 def test_spreads_and_missing_values_are_shown():
@@ -80,19 +45,55 @@ def test_spreads_and_missing_values_are_shown():
             "teacher_nll_seed_std": [0.01, np.nan],
         }
     )
-    published = pd.DataFrame({"model": ["FCNN"], "dataset": ["MNIST"], "teacher_nll": [1.0]})
-    table, _ = render.beside_published(ours, published)
+    theirs = pd.DataFrame({"model": ["FCNN"], "dataset": ["MNIST"], "teacher_nll": [1.0]})
+    table, _ = as_text(ours, theirs, told=[])
+    assert list(table) == ["Model", "Data", "Teacher NLL"]
     assert table["Teacher NLL"].tolist() == ["0.500 ± 0.010", "–"]
+
+
+def test_other_data_than_the_papers_are_a_demonstration_and_stand_beside_nothing():
+    theirs = published("exp1")
+    ours = theirs.assign(dataset="MNIST5k")
+    table, note = as_text(ours, theirs, told=[])
+    assert note == "On MNIST5k: a demonstration, not to be compared with the paper's numbers."
+    assert not table["Teacher NLL"].str.contains(r"\(").any()
+
+
+def test_a_table_of_ones_own_has_its_columns_in_words_but_those_that_its_title_tells():
+    ours = pd.DataFrame(
+        {
+            "model": ["CNN"],
+            "dataset": ["MNIST"],
+            "target": ["entropy"],
+            "lambda": [1e-3],
+            "error_before": [0.25],
+            "params": [1000],
+            "widths": ["10-20"],
+            "is_wide": [True],
+        }
+    )
+    table, note = as_text(ours, None, told=["target"])
+    assert note == ""
+    assert table.iloc[0].to_dict() == {
+        "Model": "CNN",
+        "Data": "MNIST",
+        "λ": "0.001",
+        "Error before": "0.250",
+        "Parameters": "1000",
+        "Widths": "10-20",
+        "Is wide": "True",
+    }
 
 
 def test_the_same_table_is_written_as_markdown_latex_and_html():
     table = pd.DataFrame({"Model": ["CNN"], "EnD² NLL": ["0.5 ± 0.1"]})
-    assert "| CNN | 0.5 ± 0.1 |" in render.markdown(table, "A table", "A note.")
-    latex = render.latex(table, "A table", "A note.")
-    assert r"CNN & 0.5 $\pm$ 0.1 \\" in latex and r"EnD\textsuperscript{2}" in latex
-    assert "<td>0.5 ± 0.1</td>" in render.page(table, "A table", "A note.")
+    assert "| CNN | 0.5 ± 0.1 |" in markdown(table, "A table", "A note.")
+    tex = latex(table, "A table", "A note.")
+    assert r"CNN & 0.5 $\pm$ 0.1 \\" in tex and r"EnD\textsuperscript{2}" in tex
+    assert "<td>0.5 ± 0.1</td>" in page(table, "A table", "A note.")
 
 
-def test_titles_say_which_students_a_table_is_about():
-    assert render.title("ndcg_uo_large").endswith(": U_o, largest students")
-    assert ":" not in render.title("estimators_cnn_mnist")
+def test_a_page_shows_signs_that_html_would_take_for_its_own():
+    written = page(pd.DataFrame({"a < b": ["x & y"]}), "1 < 2", "3 > 2")
+    assert "<th>a &lt; b</th>" in written and "<td>x &amp; y</td>" in written
+    assert "<caption>1 &lt; 2</caption>" in written and "<p>3 &gt; 2</p>" in written

@@ -1,0 +1,135 @@
+"""Which tables a run has, and what each is computed from."""
+
+import re
+
+import pytest
+
+from tests.helpers import configuration, of_experiments
+from workflow.experiments.matrix import Matrix
+from workflow.experiments.plan import Plan
+from workflow.experiments.tables import ABLATIONS, TABLES, Part, Table, measurements
+from workflow.reporting.published import FOLDER
+from workflow.reporting.rows import ROWS
+
+
+def named(name: str) -> Table:
+    (table,) = (table for table in TABLES if table.name == name)
+    return table
+
+
+def parts(matrix: Matrix, name: str) -> dict[str, Part]:
+    """The parts of a table by the names of their files."""
+    table = named(name)
+    return {table.file(part): part for part in table.parts_in(matrix)}
+
+
+def published_files(matrix: Matrix) -> list[str]:
+    return [file for table in TABLES if table.is_published for file in parts(matrix, table.name)]
+
+
+def test_the_default_run_has_every_table_of_the_paper():
+    matrix = Matrix(configuration())
+    assert len(matrix.cells()) == 51
+    assert len(published_files(matrix)) == 16
+
+
+def test_the_papers_tables_are_those_whose_numbers_are_published():
+    assert {table.name for table in TABLES if table.is_published} == {path.stem for path in FOLDER.glob("*.csv")} - {
+        "text"
+    }
+
+
+def test_every_table_has_a_function_of_its_name_and_every_function_a_table():
+    assert {table.name for table in [*TABLES, ABLATIONS]} == set(ROWS)
+
+
+@pytest.mark.parametrize("table", [*TABLES, ABLATIONS], ids=lambda table: table.name)
+def test_the_papers_tables_have_all_forms_and_our_own_two(table):
+    assert table.forms == (("csv", "md", "tex", "html") if table.is_published else ("csv", "md"))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "tables"),
+    [
+        (1, ["exp1"]),
+        (2, ["exp1", "estimators", "constants"]),
+        (3, ["tradeoff", "pruning"]),
+        (4, ["test_metrics", "ood_auroc", "ndcg", "ood_extended", "accuracy"]),
+    ],
+)
+def test_an_experiment_makes_its_tables_and_no_others(experiment, tables):
+    plan = Plan(configuration() | {"experiments": [experiment]})
+    assert [table.name for table in plan.tables] == tables
+    made = {table.name for one in plan.measurements.values() for table, _ in one.parts}
+    assert made == {*tables, "ablations"}
+
+
+def test_a_model_that_is_left_out_leaves_no_trace():
+    config = configuration()
+    config["models"]["cnn_mnist"] = None
+    matrix = Matrix(config)
+    assert not any("_cnn_mnist" in file for table in TABLES for file in parts(matrix, table.name))
+
+
+def test_no_file_of_numbers_is_planned_for_a_model_that_is_not_pruned():
+    config = configuration()
+    config["models"]["fcnn_mnist"]["pruning"]["strengths"] = []
+    assert not [file for file in parts(Matrix(config), "pruning") if "fcnn" in file]
+    assert [file for file in parts(Matrix(config), "tradeoff") if "fcnn" in file]
+
+
+def test_a_table_needs_only_its_own_cells_and_students():
+    matrix = Matrix(configuration())
+    needs = parts(matrix, "estimators")["estimators_cnn_mnist"].needs
+    assert {need.cell.role for need in needs} == {"cnn_mnist"}
+    assert sum(len(need.students) for need in needs) == 96
+    downstream = parts(matrix, "test_metrics")["test_metrics_uo_large"].needs
+    slugs = {student.slug for need in downstream for student in need.students}
+    assert {re.sub(r"-h\d+-.*", "", slug) for slug in slugs} == {"joint-uo", "end2-uo"}
+    assert not any("k1x1" in slug for slug in slugs)
+    for part in (*parts(matrix, "tradeoff").values(), *parts(matrix, "pruning").values()):
+        assert len(part.needs) == 1
+
+
+def test_every_student_of_the_matrix_is_in_some_table_and_every_student_in_a_table_in_the_matrix():
+    matrix = of_experiments(1, 2, 3, 4)
+    shown = {
+        (need.cell, student)
+        for table in TABLES
+        for part in table.parts_in(matrix)
+        for need in part.needs
+        for student in need.students
+    }
+    assert shown == {(cell, student) for cell in matrix.cells() for student in matrix.students(cell)}
+
+
+@pytest.mark.parametrize("experiments", [[1, 2, 3, 4], [2], [3, 4], [1]], ids=str)
+def test_tables_that_are_computed_from_the_same_students_are_one_job_and_each_is_in_one(experiments):
+    matrix = Matrix(configuration() | {"experiments": experiments})
+    every = [*TABLES, ABLATIONS]
+    jobs = measurements(matrix, every)
+    files = [file for job in jobs for file in job.files]
+    assert sorted(files) == sorted(table.file(part) for table in every for part in table.parts_in(matrix))
+    assert len({job.name for job in jobs}) == len(jobs)
+    assert len({(job.needs, *job.keys.items()) for job in jobs}) == len(jobs)
+    for job in jobs:
+        assert all((part.needs, part.keys) == (job.needs, job.keys) for _, part in job.parts)
+
+
+def test_the_default_run_makes_its_40_files_of_numbers_in_15_jobs():
+    jobs = measurements(Matrix(configuration()), [*TABLES, ABLATIONS])
+    assert len(jobs) == 15
+    assert sum(len(job.files) for job in jobs) == 1 + 2 * 3 + 5 * 4 + 2 * 6 + 1
+
+
+def test_titles_say_which_students_or_model_a_table_is_about():
+    plan = Plan(configuration())
+
+    def title(file: str) -> str:
+        told = (table for one in plan.measurements.values() for table in plan.measuring(one)["tables"])
+        return next(table["title"] for table in told if table["file"] == file)
+
+    assert title("ndcg_uo_large").endswith(": U_o, largest students")
+    assert title("estimators_cnn_mnist").endswith(": CNN on MNIST5k")
+    assert title("tradeoff_entropy_fcnn_mnist").endswith(": entropy, FCNN on MNIST5k")
+    assert ":" not in title("exp1")
