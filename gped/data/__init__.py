@@ -4,10 +4,10 @@ digits = gped.data.load("MNIST", "train", root="data")     # downloads what is n
 little = gped.data.load("MNIST5k", "train")                # embedded: no download
 """
 
-from gped.data.copies import copies
 from gped.data.images import DataError, ImageSet
 from gped.data.manipulations import at_most, mask, nested_subsample
 from gped.data.sets import EMBEDDED, OFFICIAL, entry_of, load
+from gped.data.transformations import copies
 
 __all__ = [
     "EMBEDDED",

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from gped.data.copies import COPIES
+from gped.data.transformations import COPIES
 from workflow.experiments.models import MODELS
 from workflow.experiments.names import Cell, StudentId
 from workflow.experiments.paper import ESTIMATORS, PAPER_SETS, SIZES

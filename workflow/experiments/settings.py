@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gped.data.copies import COPIES
+from gped.data.transformations import COPIES
 from workflow.experiments.ablations import NOISE, ablated_students
 from workflow.experiments.matrix import Matrix
 from workflow.experiments.names import Cell, StudentId

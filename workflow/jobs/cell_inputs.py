@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gped.data.copies import copies
 from gped.data.images import ImageSet
 from gped.data.manipulations import at_most, mask, nested_subsample
+from gped.data.transformations import copies
 from gped.inputs import Inputs, Scaling
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gped.data.copies import COPIES
+from gped.data.transformations import COPIES
 from tests.helpers import ROOT, configuration, of_experiments
 from workflow.experiments.ablations import ABLATIONS, Ablation, ablated_cells, ablated_students, ablations
 from workflow.experiments.matrix import Matrix
