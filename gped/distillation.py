@@ -26,7 +26,7 @@ from torch import Tensor
 
 from gped.readings.listening import heard
 from gped.readings.reading import Reading, Readings
-from gped.students.learner import Learner, learners_of, students_of
+from gped.students.learner import Learner, learners_of, losses_of, students_of
 from gped.students.specification import StudentSpec
 from gped.students.student import Student
 from gped.support.checkpoint import Checkpoint
@@ -45,8 +45,7 @@ def distill(
         checkpoint: Where to save the state on the way, and from which to go on after an interruption.
     """
     learners = learners_of(students, readings)  # line 2
-    losses = lambda: [learner.loss for learner in learners.values()]  # noqa: E731
-    for reading in heard(readings, "distilling", learners, checkpoint, losses):  # lines 3 to 5, and 7
+    for reading in heard(readings, "distilling", learners, checkpoint, lambda: losses_of(learners)):  # lines 3 to 5, 7
         listening = [learner for learner in learners.values() if learner.listens_at(reading.step)]  # line 6
         if listening:
             with use_threads(threads):

@@ -156,6 +156,11 @@ def learners_of(students: Sequence[StudentSpec], readings: Readings) -> dict[str
     return {f"student {number}": Learner(student, readings) for number, student in enumerate(students)}
 
 
+def losses_of(learners: dict[str, Learner]) -> list[float]:
+    """Their newest losses."""
+    return [learner.loss for learner in learners.values()]
+
+
 def students_of(learners: dict[str, Learner]) -> list[Student]:
     """What they have become, if all went well: one that failed does not take the others with it."""
     failures = [f"{name} {learner.failure}" for name, learner in learners.items() if learner.failure]
