@@ -184,3 +184,14 @@ def test_a_shorter_chain_keeps_the_number_of_halvings_or_the_updates_between_two
         (focus,) = matrix.focus("cnn_mnist")
         halvings[kept] = training(matrix, focus, of_kind(matrix, focus, "plain"))["halving_every"]
     assert halvings == {"halvings": 6_000, "updates": 120_000}
+
+
+def test_the_students_of_experiment_4_keep_of_a_schedule_what_is_said_for_them_alone():
+    config = configuration("reduced")
+    students = config["models"]["cnn_mnist"]["students"]
+    students["halving_keeps"], students["joint_halving_keeps"] = "halvings", "updates"
+    matrix = Matrix(config)
+    (focus,) = matrix.focus("cnn_mnist")
+    kinds = ("plain", "pruned", "joint", "end2")
+    told = {kind: training(matrix, focus, of_kind(matrix, focus, kind))["halving_every"] for kind in kinds}
+    assert told == {"plain": 6_000, "pruned": 6_000, "joint": 120_000, "end2": 120_000}
