@@ -43,7 +43,7 @@ settings = {"burn_in": 1000, "references": {"test": reference}, **schedule}
 chain = gped.Chain(teacher, images[:200], labels[:200], unlabelled, gped.SGLD(1e-3), **settings)
 
 targets = tuple(gped.Target(one, "uo") for one in own)
-spec = gped.StudentSpec(layout, targets, classes=10, learning_rate=5e-3, halving_every=1000, **schedule)
+spec = gped.StudentSpec(layout, targets, gped.Categorical(10), learning_rate=5e-3, halving_every=1000, **schedule)
 (student,) = gped.distill(chain, [spec])
 
 ensemble, said = reference.result(), student.predict(test).expectations

@@ -48,7 +48,8 @@ reference = gped.Reference(test, every=20)
 schedule = {"steps": 800, "thinning": 1}
 settings = {"burn_in": 250, "batch_size": 50, "reading_size": 50, "references": {"test": reference}, **schedule}
 chain = gped.Chain(teacher, train, labels[kept:], train, gped.SGLD(2e-4), **settings)
-spec = gped.joint(layout, classes=len(found.classes), learning_rate=3e-3, halving_every=200, **schedule)
+names = {"classes": len(found.classes), "class_names": found.classes}  # the student file and its answers have them
+spec = gped.joint(layout, **names, learning_rate=3e-3, halving_every=200, **schedule)
 (student,) = gped.distill(chain, [spec])
 
 said, ensemble, truth = student.predict(images[:kept]), reference.result(), labels[:kept].numpy()
@@ -56,5 +57,5 @@ right = [(p.argmax(1) == truth).mean() for p in (ensemble["predictive"], said.pr
 likeliest = np.bincount(truth).max() / kept
 print(f"right: the ensemble {right[0]:.1%}, the student {right[1]:.1%}, always the likeliest class {likeliest:.1%}")
 for i in said.total.argsort()[[0, -1]]:
-    name = found.classes[said.probabilities[i].argmax()]
+    name = said.class_names[said.probabilities[i].argmax()]
     print(f"{files[i].parent.name}/{files[i].name}: {name}, with an uncertainty of {said.total[i]:.2f} nats")

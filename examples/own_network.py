@@ -42,16 +42,19 @@ settings = {"burn_in": 400, "references": {"test": reference}, **schedule}
 teacher = Residual(30, 20, 2, gped.stream(0, "start"))
 chain = gped.Chain(teacher, train, y[:400], train, gped.SGLD(1e-3), **settings)
 
-# The student is always a gped.Architecture. Its input has the shape of one of yours; it need not look like the teacher.
-small = gped.Architecture(input_shape=(30,), channels=(), kernel=0, hidden=(30, 30))
-spec = gped.joint(small, classes=2, learning_rate=5e-3, halving_every=600, **schedule)
-(student,) = gped.distill(chain, [spec])
+# A student is a gped.Architecture, or any module too: by a function of the number of its outputs and a generator.
+plain = gped.Architecture(input_shape=(30,), channels=(), kernel=0, hidden=(30, 30))
+makes = {"plain": plain, "own": lambda outputs, generator: Residual(30, 10, outputs, generator)}
+specs = [gped.joint(network, classes=2, learning_rate=5e-3, halving_every=600) for network in makes.values()]
+students = dict(zip(makes, gped.distill(chain, specs), strict=True))
 
-ensemble, said = reference.result(), student.predict(test)
-right = [(p.argmax(1) == truth).mean() for p in (ensemble["predictive"], said.probabilities)]
+ensemble = reference.result()
 likelier = np.bincount(truth).max() / len(truth)
-print(f"right: the ensemble {right[0]:.1%}, the student {right[1]:.1%}, always the likelier class {likelier:.1%}")
-for name in ("predictive", "entropy"):
-    error = np.abs(said.expectations[name] - ensemble[name]).mean()
-    constant = np.abs(np.median(ensemble[name], axis=0) - ensemble[name]).mean()
-    print(f"{name}: the student is {error:.3f} away from the ensemble, the best constant {constant:.3f}")
+for which, student in students.items():
+    said = student.predict(test)
+    right = [(p.argmax(1) == truth).mean() for p in (ensemble["predictive"], said.probabilities)]
+    print(f"{which}: the ensemble {right[0]:.1%} right, the student {right[1]:.1%}, the likelier class {likelier:.1%}")
+    for name in ("predictive", "entropy"):
+        error = np.abs(said.expectations[name] - ensemble[name]).mean()
+        constant = np.abs(np.median(ensemble[name], axis=0) - ensemble[name]).mean()
+        print(f"{which}, {name}: {error:.3f} away from the ensemble, the best constant {constant:.3f}")

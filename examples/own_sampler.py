@@ -38,11 +38,21 @@ class LaplaceSGLD:
         """Nothing to do."""
 
 
+class KnownNoise(gped.Likelihood):
+    """p(y|x, θ) of your own, here N(y; output, 1)."""
+
+    name = "known noise"
+
+    def log_likelihood(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """One number for each input."""
+        return -(outputs - targets).square().sum(1) / 2
+
+
 def check(sampler: gped.Sampler, prior: np.ndarray) -> None:
     """Compare draws of θ given a single y = 1 ~ N(θ, 1) with integrals; 2,000 independent θ at once."""
     network, x, y = nn.Linear(1, 2000, bias=False), torch.ones(1, 1), torch.ones(1, 2000)
     nn.init.zeros_(network.weight)
-    settings = {"log_likelihood": lambda outputs, y: -(outputs - y).square().sum(1) / 2, "batch_size": 1}
+    settings = {"likelihood": KnownNoise, "batch_size": 1}
     chain = gped.Chain(network, x, y, x, sampler, steps=1500, burn_in=500, thinning=100, **settings)
     draws = torch.stack([chain.theta.clone() for t, _ in chain.run(0) if t > 500])
     weights = prior * np.exp(-((GRID - 1) ** 2) / 2)

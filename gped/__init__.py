@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from gped.inputs import Inputs, Scaling
     from gped.networks import cost
     from gped.networks.architectures import CNN_CIFAR10, CNN_MNIST, FCNN_MNIST, Architecture
+    from gped.networks.counting import measured_cost
     from gped.networks.network import Network
     from gped.networks.pruning import GroupLasso
+    from gped.readings.likelihoods import Categorical, Gaussian, Likelihood
     from gped.readings.reading import Reading, ReadingsInfo
     from gped.readings.recording import Recorder, Recording, record
-    from gped.sampling.chain import Chain, ChainDivergedError, categorical
+    from gped.sampling.chain import Chain, ChainDivergedError
+    from gped.sampling.chains import Chains
+    from gped.sampling.ensemble import Ensemble
+    from gped.sampling.members import Drawn, MonteCarloDropout, Saved
     from gped.sampling.noise import Noise
-    from gped.sampling.reference import Reference
+    from gped.sampling.reference import Reference, between_chains
     from gped.sampling.sampler import PolynomialDecay, Sampler
     from gped.sampling.sghmc import SGHMC
     from gped.sampling.sgld import SGLD
@@ -36,14 +41,15 @@ if TYPE_CHECKING:
         entropy,
         entropy_by,
         log_predictive,
+        moments,
         predictive,
         predictive_and_entropy,
         variance,
     )
-    from gped.students.heads import Dirichlet, Exponential, Head, Linear, Share, Softmax
+    from gped.students.heads import Dirichlet, Exponential, Head, Linear, Moments, Share, Softmax
     from gped.students.learner import Learner, StudentDivergedError
     from gped.students.prediction import Prediction
-    from gped.students.specification import StudentSpec, Target, bayesian_dark_knowledge, end2, joint
+    from gped.students.specification import StudentSpec, Target, bayesian_dark_knowledge, end2, joint, regression
     from gped.students.student import Student, load_student
     from gped.support.checkpoint import Checkpoint, StoppedError
     from gped.support.randomness import stream
@@ -55,13 +61,18 @@ _HOME = {
     "distillation": ["distill"],
     "inputs": ["Inputs", "Scaling"],
     "networks.architectures": ["CNN_CIFAR10", "CNN_MNIST", "FCNN_MNIST", "Architecture"],
+    "networks.counting": ["measured_cost"],
     "networks.network": ["Network"],
     "networks.pruning": ["GroupLasso"],
+    "readings.likelihoods": ["Categorical", "Gaussian", "Likelihood"],
     "readings.reading": ["Reading", "ReadingsInfo"],
     "readings.recording": ["Recorder", "Recording", "record"],
-    "sampling.chain": ["Chain", "ChainDivergedError", "categorical"],
+    "sampling.chain": ["Chain", "ChainDivergedError"],
+    "sampling.chains": ["Chains"],
+    "sampling.ensemble": ["Ensemble"],
+    "sampling.members": ["Drawn", "MonteCarloDropout", "Saved"],
     "sampling.noise": ["Noise"],
-    "sampling.reference": ["Reference"],
+    "sampling.reference": ["Reference", "between_chains"],
     "sampling.sampler": ["PolynomialDecay", "Sampler"],
     "sampling.sghmc": ["SGHMC"],
     "sampling.sgld": ["SGLD"],
@@ -72,14 +83,15 @@ _HOME = {
         "entropy",
         "entropy_by",
         "log_predictive",
+        "moments",
         "predictive",
         "predictive_and_entropy",
         "variance",
     ],
-    "students.heads": ["Dirichlet", "Exponential", "Head", "Linear", "Share", "Softmax"],
+    "students.heads": ["Dirichlet", "Exponential", "Head", "Linear", "Moments", "Share", "Softmax"],
     "students.learner": ["Learner", "StudentDivergedError"],
     "students.prediction": ["Prediction"],
-    "students.specification": ["StudentSpec", "Target", "bayesian_dark_knowledge", "end2", "joint"],
+    "students.specification": ["StudentSpec", "Target", "bayesian_dark_knowledge", "end2", "joint", "regression"],
     "students.student": ["Student", "load_student"],
     "support.checkpoint": ["Checkpoint", "StoppedError"],
     "support.randomness": ["stream"],

@@ -14,9 +14,9 @@
     13           s ← s + 1
 
 Lines 3 to 5 and 7 are the chain's (`gped/sampling/chain.py`: `step` and `read`). It runs once and speaks in readings:
-the step t, the indices of S', and the log-probabilities of S' under θ_t. Any number of students listen, each with its
-own φ, ĝ, m and s, and with an H and T of its own. Whether the readings come from a running chain or from a file makes
-no difference, and neither does who else is listening.
+the step t, the indices of S', and what θ_t says of S', such as log-probabilities. Any number of students listen, each
+with its own φ, ĝ, m and s, and with an H and T of its own. Whether the readings come from a running chain or from a
+file makes no difference, and neither does who else is listening.
 """
 
 from collections.abc import Sequence
@@ -39,9 +39,10 @@ def distill(
     """Train all students on the same readings.
 
     Args:
-        readings: A `Chain`, which then runs to its end, or a `Recording`.
+        readings: A `Chain` or an `Ensemble`, which then runs to its end, or a `Recording`.
         students: What each is to be.
-        threads: Cores to use.
+        threads: Cores to use. Sums depend on how they are divided: with another number a student has other last digits,
+            and so other bytes.
         checkpoint: Where to save the state on the way, and from which to go on after an interruption.
     """
     learners = learners_of(students, readings)  # line 2
@@ -58,11 +59,11 @@ def distill(
 @torch.enable_grad()
 def update(learner: Learner, reading: Reading, x: Tensor) -> None:
     """Lines 8 to 13 for one student, with the inputs x of S'."""
-    t, S, log_p = reading
+    t, S, said = reading
     targets, R, alpha = learner.spec.targets, learner.regulariser, learner.learning_rate(t)
 
     # Lines 8 to 11. Each U keeps ĝ and m for all of D', and moves those of S'.
-    g_hat = [U(S, target.expectation(log_p)) for U, target in zip(learner.U, targets, strict=True)]
+    g_hat = [U(S, target.expectation(said)) for U, target in zip(learner.U, targets, strict=True)]
 
     # Line 12. ℓ is a loss, so φ moves against its gradient where the paper writes "+"; ℓ is averaged over S' where the
     # paper has N'/M' Σ, so λ is relative to the mean; Adam makes the step; the losses of several targets are added.
@@ -72,7 +73,7 @@ def update(learner: Learner, reading: Reading, x: Tensor) -> None:
     ).sum()
     if R and not R.proximal:
         loss = loss + R.strength * R.penalty(learner.network)
-    learner.adam.step(torch.autograd.grad(loss, learner.adam.parameters), alpha)
+    learner.adam.step(torch.autograd.grad(loss, learner.adam.parameters, materialize_grads=True), alpha)
     if R and R.proximal:
         R.shrink(learner.network, alpha)
 

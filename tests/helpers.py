@@ -43,7 +43,7 @@ def same(one: gped.Reading, other: gped.Reading) -> bool:
     return one.step == other.step and torch.equal(one[1], other[1]) and torch.equal(one[2], other[2])
 
 
-COMMON = {"classes": 3, "steps": 60, "thinning": 2}
+COMMON = {"steps": 60, "thinning": 2}
 CONFIDENCE = gped.Expectation("confidence", lambda log_p: log_p.exp().amax(1), gped.Exponential())
 PREDICTIVE = gped.Target(gped.predictive, "us")
 
@@ -66,7 +66,7 @@ def damage(path: Path, how: str) -> None:
 
 
 def spec(*targets: gped.Target, **options: object) -> gped.StudentSpec:
-    return gped.StudentSpec(TINY_DENSE, targets, **(COMMON | options))
+    return gped.StudentSpec(TINY_DENSE, targets, **({"likelihood": gped.Categorical(3)} | COMMON | options))
 
 
 def trained(make_chain: Callable[..., gped.Chain], specification: gped.StudentSpec) -> gped.Student:
@@ -88,15 +88,31 @@ class Mean(nn.Module):
         return self.mean.expand(len(inputs), -1)
 
 
-def gaussian(outputs: Tensor, targets: Tensor) -> Tensor:
-    return -NOISE_PRECISION / 2 * (outputs - targets).square().sum(1)
+class KnownNoise(gped.Likelihood):
+    """Outputs are means of Gaussians whose precision is known."""
+
+    name = "known noise"
+
+    def log_likelihood(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        return -NOISE_PRECISION / 2 * (outputs - targets).square().sum(1)
+
+
+def hearing(batches: list[Tensor]) -> type[gped.Likelihood]:
+    """The same, keeping the targets of every minibatch."""
+
+    class Hearing(KnownNoise):
+        def log_likelihood(self, outputs: Tensor, targets: Tensor) -> Tensor:
+            batches.append(targets)
+            return super().log_likelihood(outputs, targets)
+
+    return Hearing
 
 
 def gaussian_chain(sampler: gped.Sampler, **options: object) -> gped.Chain:
     targets = torch.empty(OBSERVATIONS, DIMENSIONS, dtype=torch.float64).normal_(1, generator=gped.stream(1, "y"))
     inputs = torch.zeros(OBSERVATIONS, 1)
-    settings = {"steps": 10**6, "burn_in": 0, "thinning": 1, "batch_size": OBSERVATIONS} | options
-    return gped.Chain(Mean(), inputs, targets, inputs, sampler, log_likelihood=gaussian, **settings)
+    settings = {"steps": 10**6, "burn_in": 0, "thinning": 1, "batch_size": OBSERVATIONS, "likelihood": KnownNoise}
+    return gped.Chain(Mean(), inputs, targets, inputs, sampler, **(settings | options))
 
 
 def check_stationary_distribution(sampler: gped.Sampler, step_size: float, friction: float = 1.0) -> None:
@@ -177,7 +193,7 @@ def jobs_in(output: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for line in table[1].splitlines():
         rule, count = line.split()
-        rule = next((many for many in ("students", "measure") if rule.startswith(f"{many}_")), rule)
+        rule = next((many for many in ("students", "measure", "teacher") if rule.startswith(f"{many}_")), rule)
         counts[rule] = counts.get(rule, 0) + int(count)
     return counts
 
@@ -192,7 +208,18 @@ def planned(folder: Path, *arguments: str) -> dict[str, int]:
 
 def copy_of_the_project(folder: Path) -> Path:
     """A checkout of one's own, so that code can be changed."""
-    for name in ("Snakefile", "config.yaml", "profiles", "gped", "workflow", "envs", "tests"):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (
+        "Snakefile",
+        "config.yaml",
+        "LICENSE",
+        "CITATION.cff",
+        "profiles",
+        "gped",
+        "workflow",
+        "envs",
+        "tests",
+    ):
         source = ROOT / name
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, folder / name, ignore=ignore) if source.is_dir() else shutil.copy(source, folder / name)

@@ -4,7 +4,7 @@ digits = gped.data.load("MNIST", "train", root="data")     # downloads what is n
 little = gped.data.load("MNIST5k", "train")                # embedded: no download
 """
 
-from gped.data.images import DataError, ImageSet
+from gped.data.images import DataError, ImageSet, true_name
 from gped.data.manipulations import at_most, mask, nested_subsample
 from gped.data.sets import EMBEDDED, OFFICIAL, entry_of, load
 from gped.data.transformations import copies
@@ -20,4 +20,5 @@ __all__ = [
     "load",
     "mask",
     "nested_subsample",
+    "true_name",
 ]

@@ -1,25 +1,31 @@
-"""Getting official files: downloads checked by hash, archives that cannot reach outside, no half-written files."""
+"""Getting official files: downloads checked by length and hash, archives of a bounded size, no half-written files."""
 
-import gzip
 import hashlib
 import http.client
 import importlib
-import socket
+import lzma
 import sys
 import tarfile
 import urllib.error
+import urllib.request
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from gped.data.images import DataError
 from gped.support.files import replacing
+from gped.support.progress import progress
 
 STALLED = 60  # seconds without a byte after which a download has failed
+BLOCK = 1 << 20
+LARGEST = 2 * 10**9
+"""Bytes that an archive may unpack to: four times as many as the largest official one does."""
+
+ANEW = "Move it away and run again to download it anew, or replace it."
 
 
 def torchvision(module: str) -> ModuleType:
@@ -81,32 +87,46 @@ def fetch(path: Path, urls: Iterable[str], md5: str | None) -> None:
 
 
 def _download(url: str, path: Path, md5: str | None) -> None:
-    utils = torchvision("datasets.utils")
-    patience = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(STALLED)  # torchvision sets none, and would wait forever for a server that went silent
     try:
-        utils.download_url(url, path.parent, path.name)
+        request = urllib.request.Request(url, headers={"User-Agent": "gped"})
+        with urllib.request.urlopen(request, timeout=STALLED) as response, path.open("wb") as file:
+            announced = response.length or 0
+            blocks = progress(_blocks(response), f"downloading {path.name}", announced // BLOCK + 1, "megabyte")
+            received = sum(file.write(block) for block in blocks)
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise _DownloadFailed(str(getattr(error, "reason", error))) from error
-    finally:
-        socket.setdefaulttimeout(patience)
+    if announced and received != announced:  # a connection that ends too soon is no error for urllib
+        raise _DownloadFailed(f"{received} bytes instead of the announced {announced}, incomplete")
     if md5 and (actual := checksum(path)) != md5:
-        raise _DownloadFailed(f"{path.stat().st_size} bytes with MD5 {actual} instead of {md5}, damaged or incomplete")
+        raise _DownloadFailed(f"{received} bytes with MD5 {actual} instead of {md5}, damaged or incomplete")
+
+
+def _blocks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    while block := response.read(BLOCK):
+        yield block
 
 
 def extract(archive: Path, folder: Path) -> None:
     """Extract the folder of that name from an archive, whole or not at all, and nothing outside it."""
-    damaged = f"{archive} is truncated or damaged. Delete it and run again to download it anew."
+    damaged = f"{archive} is truncated or damaged. {ANEW}"
+    archive.open("rb").close()  # what may not be read is no fault of the folder
     with replacing(folder) as part:
         try:
             if zipfile.is_zipfile(archive):
                 _extract_zip(archive, part.parent)
             else:
-                with tarfile.open(archive) as tar:
-                    tar.extractall(part.parent, filter="data")
+                _extract_tar(archive, part.parent)
+        except DataError:
+            raise
         except tarfile.FilterError as error:
             raise DataError(f"{archive} is not to be trusted: {error}. Nothing was kept of it.") from error
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (RuntimeError, NotImplementedError) as error:  # zipfile's, of passwords and of unknown compression
+            raise DataError(f"{archive} cannot be extracted: {error}. {ANEW}") from error
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+            raise DataError(damaged) from error
+        except OSError as error:
+            if error.errno is not None:  # the disk's
+                raise
             raise DataError(damaged) from error
         if not part.is_dir():
             raise DataError(f"{archive} has no folder {folder.name}: it is not the official archive.")
@@ -114,7 +134,26 @@ def extract(archive: Path, folder: Path) -> None:
 
 def _extract_zip(archive: Path, target: Path) -> None:
     with zipfile.ZipFile(archive) as zipped:
+        _refuse_if_too_large(archive, (member.file_size for member in zipped.infolist()))
         for name in zipped.namelist():
             if not (target / name).resolve().is_relative_to(target.resolve()):
                 raise DataError(f"{archive} is not to be trusted: {name!r} points outside. Nothing was kept of it.")
         zipped.extractall(target)
+
+
+def _extract_tar(archive: Path, target: Path) -> None:
+    with tarfile.open(archive) as tar:
+        _refuse_if_too_large(archive, (member.size for member in tar))
+        tar.extractall(target, filter="data")
+
+
+def _refuse_if_too_large(archive: Path, sizes: Iterable[int]) -> None:
+    """Before anything is written, and for an archive that is a stream before the rest of it is read."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > LARGEST:
+            raise DataError(
+                f"{archive} would unpack to more than {LARGEST / 1e9:g} GB: it is not the official archive. Nothing "
+                "was kept of it."
+            )

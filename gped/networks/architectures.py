@@ -76,6 +76,17 @@ class Architecture:
         height, width = self.spatial_shapes[-1]
         return self.channels[-1] * (height // 2) * (width // 2)
 
+    def weight_shapes(self, outputs: int) -> list[Shape]:
+        """Shape of each layer's weights, as torch has them; the last is that of the output layer."""
+        shapes, depth, fan_in = list[Shape](), self.input_shape[0], self.features
+        for units in self.channels:
+            shapes.append((units, depth, self.kernel, self.kernel))
+            depth = units
+        for units in (*self.hidden, outputs):
+            shapes.append((units, fan_in))
+            fan_in = units
+        return shapes
+
 
 def _times(widths: tuple[int, ...], multiplier: float) -> tuple[int, ...]:
     if not 0 < multiplier < float("inf"):

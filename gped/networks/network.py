@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from gped.networks.architectures import Architecture
 from gped.support.checkpoint import State
 from gped.support.memory import channels_last
+from gped.support.randomness import drawing_from
 
 
 class Dropout(nn.Module):
@@ -68,8 +69,7 @@ class Network(nn.Sequential):
             return [nn.ReLU(), Dropout(dropout, dropout_generator)]
 
         layers: list[nn.Module] = []
-        with torch.random.fork_rng(devices=[]):  # torch's layers initialise themselves from the global generator
-            torch.default_generator.set_state(generator.get_state())
+        with drawing_from(generator):  # torch's layers initialise themselves from the global generator
             depth = architecture.input_shape[0]
             for channels in architecture.channels:
                 # Pooling before the ReLU gives the same numbers as after it, on a quarter of the pixels.
@@ -85,7 +85,6 @@ class Network(nn.Sequential):
                 layers += [nn.Linear(fan_in, units, dtype=torch.float32), *after_hidden()]
                 fan_in = units
             layers.append(nn.Linear(fan_in, outputs, dtype=torch.float32))
-            generator.set_state(torch.default_generator.get_state())
         super().__init__(*layers)
         self.architecture = architecture
         self.outputs = outputs
@@ -108,6 +107,11 @@ class Network(nn.Sequential):
         network = Network(architecture, self.outputs, torch.Generator(), *dropout)
         first = next(self.parameters())
         return network.to(device=first.device, dtype=first.dtype)
+
+    def named(self) -> dict[str, Tensor]:
+        """Parameters by name, for a file."""
+        layers = enumerate(self.weighted)
+        return {f"{number}.{name}": getattr(layer, name) for number, layer in layers for name in ("weight", "bias")}
 
     def state(self) -> State:
         """Widths and parameters; see `Checkpoint`."""

@@ -42,22 +42,23 @@ class GroupLasso:
             value = real(f"{name} of the group lasso", getattr(self, name), above=name == "fine_tuning_rate")
             object.__setattr__(self, name, value)
 
-    def penalty(self, network: Network) -> Tensor:
+    def penalty(self, network: nn.Module) -> Tensor:
         """R(φ). Its subgradient at a group of zeros is zero."""
         return torch.stack(
             [torch.linalg.vector_norm(part, dim=dims).sum() for part, dims in self._groups(network)]
         ).sum()
 
     @torch.no_grad()
-    def shrink(self, network: Network, learning_rate: float) -> None:
+    def shrink(self, network: nn.Module, learning_rate: float) -> None:
         """The proximal step of λR: shorten each group by learning_rate × λ, to zero if it is no longer than that."""
         for part, dims in self._groups(network):
             norms = torch.linalg.vector_norm(part, dim=dims, keepdim=True)
             part.mul_((1 - learning_rate * self.strength / norms.clamp_min(1e-30)).clamp_min(0))
 
-    def _groups(self, network: Network) -> Iterator[tuple[Tensor, tuple[int, ...]]]:
+    def _groups(self, network: nn.Module) -> Iterator[tuple[Tensor, tuple[int, ...]]]:
         """Parameters, and the dimensions over which a group extends."""
-        for layer in network.weighted if self.output_layer else network.weighted[:-1]:
+        weighted = [layer for layer in network.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+        for layer in weighted if self.output_layer else weighted[:-1]:
             yield layer.weight, tuple(range(1, layer.weight.dim()))
             if self.biases:
                 yield layer.get_parameter("bias"), (0,)

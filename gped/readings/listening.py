@@ -25,9 +25,13 @@ def heard(
         losses: The newest losses, for the progress.
     """
     parts = {**listeners, **({"chain": readings} if isinstance(readings, Resumable) else {})}
-    start = checkpoint.resume(parts) if checkpoint else 0
+    first = 0 if "chain" in parts else readings.info.burn_in  # a recording has no steps before that
+    start = checkpoint.resume(parts, readings.info.last_step - first) if checkpoint else 0
     step = start
-    note = lambda: f", loss {' '.join(f'{loss:.4g}' for loss in losses())}"  # noqa: E731
+
+    def note() -> str:
+        return f", loss {' '.join(f'{loss:.4g}' for loss in newest)}" if (newest := losses()) else ""
+
     for step, reading in progress(
         readings.run(start), what, readings.info.last_step, "step", itemgetter(0), start, note
     ):

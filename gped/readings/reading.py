@@ -10,13 +10,15 @@ from torch import Tensor
 from gped.inputs import Inputs
 from gped.support.checks import whole
 
+LARGEST_STEP, LARGEST_INDEX = 2**62, 2**31 - 1  # that a file has room for
+
 
 class Reading(NamedTuple):
-    """What the draw at one step says of a few inputs of D'."""
+    """What the draw at one step says of a few inputs of D': a row for each, such as log-probabilities."""
 
     step: int
     indices: Tensor
-    log_probabilities: Tensor
+    said: Tensor
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class ReadingsInfo:
 
     Args:
         inputs: N', number of inputs in D'.
-        classes: C.
+        likelihood: Name of the likelihood that says what is said: "categorical" for log-probabilities.
+        values: Numbers that are said of an input: C, the number of classes, for a classifier.
         size: M', inputs in a reading.
         thinning: A reading is taken at the multiples of this step count, the smallest H of all students.
         burn_in: B, the steps before the first reading.
@@ -34,7 +37,8 @@ class ReadingsInfo:
     """
 
     inputs: int
-    classes: int
+    likelihood: str
+    values: int
     size: int
     thinning: int
     burn_in: int
@@ -42,9 +46,12 @@ class ReadingsInfo:
     last_step: int
 
     def __post_init__(self) -> None:
-        for name in ("inputs", "size", "thinning", "steps", "burn_in", "classes", "last_step"):
-            least = {"burn_in": 0, "classes": 2, "last_step": self.steps}.get(name, 1)
-            object.__setattr__(self, name, whole(f"{name} of the readings", getattr(self, name), least))
+        for name in ("inputs", "size", "thinning", "steps", "burn_in", "values", "last_step"):
+            least = {"burn_in": 0, "last_step": self.steps}.get(name, 1)
+            most = LARGEST_STEP if name in ("thinning", "steps", "burn_in", "last_step") else LARGEST_INDEX
+            object.__setattr__(self, name, whole(f"{name} of the readings", getattr(self, name), least, most))
+        if self.size * (self.values + 1) * 4 > LARGEST_INDEX:
+            raise ValueError(f"a reading of {self.values} values for each of {self.size} inputs would take over 2 GB.")
         if self.burn_in >= self.steps:
             raise ValueError(f"the burn-in of {self.burn_in} steps must end before the chain, which has {self.steps}.")
         if not self.due:
@@ -65,14 +72,14 @@ class ReadingsInfo:
             [
                 ("step", "<i8"),
                 ("indices", "<i4", (self.size,)),
-                ("log_probabilities", "<f4", (self.size, self.classes)),
+                ("said", "<f4", (self.size, self.values)),
                 ("checksum", "<u4"),
             ]
         )
 
 
 class Readings(Protocol):
-    """A stream of readings and the inputs D' that they are about: a `Chain` or a `Recording`."""
+    """A stream of readings and the inputs D' that they are about: a `Chain`, an `Ensemble` or a `Recording`."""
 
     info: ReadingsInfo
     inputs: Inputs
@@ -89,7 +96,9 @@ class Readings(Protocol):
 
 
 class LiveReadings(Readings, Protocol):
-    """Readings that are made while they are heard: a `Chain`."""
+    """Readings that are made while they are heard: a `Chain` or an `Ensemble`."""
 
-    loss: float
-    """Of the newest step."""
+    @property
+    def losses(self) -> list[float]:
+        """Of the newest step, for the progress; none if nothing is trained."""
+        ...

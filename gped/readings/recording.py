@@ -5,8 +5,9 @@ read, and mapped into memory whatever its size:
 
     8 bytes            GPEDREAD
     8 bytes            length of the header, little-endian
-    header             JSON: inputs, classes, size, thinning, burn_in, steps, last_step, digest of D', and free notes
-    record, repeated   step (int64), indices (int32 × size), log-probabilities (float32 × size × classes),
+    header             JSON: inputs, likelihood, values, size, thinning, burn_in, steps, last_step, digest of D', notes
+    4 bytes            CRC-32 of the header, little-endian
+    record, repeated   step (int64), indices (int32 × size), what is said of them (float32 × size × values),
                        CRC-32 of the record so far (uint32)
 """
 
@@ -28,8 +29,11 @@ from gped.inputs import Inputs
 from gped.readings.listening import heard
 from gped.readings.reading import LiveReadings, Reading, Readings, ReadingsInfo
 from gped.support.checkpoint import Checkpoint, State
+from gped.support.files import writing
 
 MAGIC = b"GPEDREAD"
+LEFT = "The readings so far are kept"
+REMEDY = "Move it away, and run the chain again."
 
 
 class Recorder:
@@ -58,7 +62,7 @@ class Recorder:
                 f"cannot record to {path}: the chain has already passed some of its readings. Make a new chain."
             )
         header = json.dumps({**asdict(readings.info), "digest": readings.inputs.digest, "notes": notes or {}}).encode()
-        self._header = MAGIC + len(header).to_bytes(8, "little") + header
+        self._header = MAGIC + len(header).to_bytes(8, "little") + header + _checksum(header)
         self._record = np.zeros((), readings.info.record)
         self._file = self.path.open("r+b" if resumable and self.path.exists() else "w+b")
         if not resumable:
@@ -75,17 +79,17 @@ class Recorder:
         if not self._count:
             self._start()
         due = self._due[self._count] if self._count < len(self._due) else None
-        if reading.step != due or reading.log_probabilities.shape != record["log_probabilities"].shape:
+        if reading.step != due or reading.said.shape != record["said"].shape:
             raise ValueError(
-                f"the reading at step {reading.step} with log-probabilities of shape "
-                f"{tuple(reading.log_probabilities.shape)} is not the one that is due, at step {due} with shape "
-                f"{record['log_probabilities'].shape}."
+                f"the reading at step {reading.step} of shape {tuple(reading.said.shape)} is not the one that is due, "
+                f"at step {due} of shape {record['said'].shape}."
             )
         record["step"] = reading.step
         record["indices"] = reading.indices.cpu().numpy()
-        record["log_probabilities"] = reading.log_probabilities.cpu().numpy()
+        record["said"] = reading.said.cpu().numpy()
         record["checksum"] = zlib.crc32(record.tobytes()[:-4])
-        self._file.write(record.tobytes())
+        with writing(self.path, LEFT):
+            self._file.write(record.tobytes())
         self._count += 1
 
     def state(self) -> State:
@@ -108,8 +112,9 @@ class Recorder:
 
     def flush(self) -> None:
         """Let everything that was appended be seen, and be safe on the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with writing(self.path, LEFT):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Flush and close the file."""
@@ -168,18 +173,25 @@ class Recording:
         for number in range(first, count):
             record = records[number]
             if not _is_whole(record) or record["step"] != self.info.due[number]:
+                raise ValueError(f"{self.path}: reading {number} of {count} is damaged. {REMEDY}")
+            step, indices = int(record["step"]), record["indices"]
+            if not 0 <= indices.min() <= indices.max() < self.info.inputs:
                 raise ValueError(
-                    f"{self.path}: reading {number} of {count} is damaged. Delete the file and run the chain again."
+                    f"{self.path}: reading {number} of {count} is about inputs {indices.min()} to {indices.max()}, but "
+                    f"there are only {self.info.inputs}. {REMEDY}"
                 )
-            step = int(record["step"])
             yield (
                 step,
                 Reading(
                     step,
-                    torch.from_numpy(record["indices"].astype(np.int64)),
-                    torch.from_numpy(record["log_probabilities"].copy()).to(self.inputs.images.device),
+                    torch.from_numpy(indices.astype(np.int64)),
+                    torch.from_numpy(record["said"].copy()).to(self.inputs.device),
                 ),
             )
+
+
+def _checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(4, "little")
 
 
 def _is_whole(record: np.void) -> bool:
@@ -193,15 +205,15 @@ def _read_header(path: Path) -> tuple[ReadingsInfo, str, dict[str, Any], int]:
         length = int.from_bytes(head[8:], "little")
         if head[:8] != MAGIC or not 0 < length < 1 << 24:
             raise ValueError(f"{path} is not a file of readings: it does not start as one.")
-        header = file.read(length)
+        header, checksum = file.read(length), file.read(4)
     try:
+        if checksum != _checksum(header):
+            raise ValueError("it does not have the checksum that was written with it")
         values = json.loads(header)
         info = ReadingsInfo(**{field.name: values[field.name] for field in fields(ReadingsInfo)})
-        return info, values["digest"], values["notes"], 16 + length
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{path}: its header is truncated or damaged ({error}). Delete the file and run the chain again."
-        ) from error
+        return info, values["digest"], values["notes"], len(head) + length + len(checksum)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path}: its header is truncated or damaged ({error}). {REMEDY}") from error
 
 
 def record(
@@ -210,12 +222,12 @@ def record(
     notes: dict[str, Any] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Recording:
-    """Run a chain to its end and record what it says.
+    """Run a chain, or an ensemble, to its end and record what it says.
 
     The readings are written beside the path, or with the checkpoint, and take their name only when they are complete.
 
     Args:
-        chain: A `Chain`.
+        chain: A `Chain` or an `Ensemble`.
         path: The file of readings.
         notes: Anything worth keeping with them, such as the chain's configuration.
         checkpoint: Where to save the state on the way, and from which to go on after an interruption.
@@ -224,11 +236,12 @@ def record(
     part = checkpoint.folder / "readings" if checkpoint else path.with_name(path.name + ".part")
     part.parent.mkdir(parents=True, exist_ok=True)
     with Recorder(part, chain, notes, resumable=checkpoint is not None) as recorder:
-        for reading in heard(chain, "chain", {"recorder": recorder}, checkpoint, lambda: [chain.loss]):
+        for reading in heard(chain, "chain", {"recorder": recorder}, checkpoint, lambda: chain.losses):
             recorder.append(reading)
     if checkpoint:  # keeps its own file, until all results are safe: not a link, which a rerun would write to
         copy = path.with_name(path.name + ".part")
-        shutil.copyfile(part, copy)
+        with writing(copy, LEFT):
+            shutil.copyfile(part, copy)
         part = copy
     part.replace(path)
     return Recording(path, chain.inputs)

@@ -8,27 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gped.inputs import Inputs
+from gped.inputs import Inputs, Rows
+from gped.networks.outputs import check_normalisation, count_outputs
+from gped.readings.likelihoods import Categorical, Likelihood
 from gped.readings.reading import Reading, ReadingsInfo
 from gped.sampling.noise import noise_from
 from gped.sampling.reference import Reference
 from gped.sampling.sampler import Sampler
 from gped.support.checkpoint import State
 from gped.support.checks import whole
+from gped.support.devices import usable
 from gped.support.memory import flat
 from gped.support.randomness import stream
 from gped.support.threads import threads
 
-LogLikelihood = Callable[[Tensor, Tensor], Tensor]
-
 
 class ChainDivergedError(RuntimeError):
     """The chain left the region where numbers make sense."""
-
-
-def categorical(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Log-likelihood of each label under the softmax of the outputs."""
-    return -nn.functional.cross_entropy(outputs, targets, reduction="none")
 
 
 class Chain:
@@ -38,10 +34,10 @@ class Chain:
     its own stream, and none depends on the number of steps: a longer chain extends a shorter one.
 
     Args:
-        network: Any module; its parameters are θ_0, and its outputs are read as logits. The chain works on a copy, its
-            own `network`, in evaluation mode, because p(y|x, θ) must be a function of θ.
+        network: Any module; its parameters are θ_0, and its outputs mean what the likelihood says. The chain works on a
+            copy, its own `network`, in evaluation mode, because p(y|x, θ) must be a function of θ.
         inputs: The inputs of D.
-        labels: The targets of D.
+        labels: The targets of D: classes, or numbers if the likelihood is Gaussian.
         unlabelled: D', the inputs that readings are about.
         sampler: The update rule of θ, such as `SGLD` or `SGHMC`.
         steps: T.
@@ -51,19 +47,19 @@ class Chain:
         batch_size: M, taken from D in reshuffled passes. A last minibatch of a pass may be smaller.
         reading_size: M', drawn from D' uniformly with replacement.
         seed: Of all the chain's streams.
-        log_likelihood: From outputs and targets to one number for each input; the categorical one by default.
+        likelihood: What the outputs mean, by their number: `Categorical`, `Gaussian`, or a class of your own.
         references: Inputs whose posterior expectations are wanted, by name.
         noise: Where the sampler's noise comes from: "torch", or "native" for a compiled kernel that is faster on a CPU.
         device: Where to compute.
-        threads: Cores to use.
+        threads: Cores to use. Sums depend on how they are divided, so that another number gives other last digits.
     """
 
     def __init__(
         self,
         network: nn.Module,
-        inputs: Tensor | Inputs,
+        inputs: Rows | Inputs,
         labels: Tensor,
-        unlabelled: Tensor | Inputs,
+        unlabelled: Rows | Inputs,
         sampler: Sampler,
         *,
         steps: int,
@@ -73,19 +69,18 @@ class Chain:
         batch_size: int = 100,
         reading_size: int = 100,
         seed: int = 0,
-        log_likelihood: LogLikelihood = categorical,
+        likelihood: Callable[[int], Likelihood] = Categorical,
         references: Mapping[str, Reference] | None = None,
         noise: str = "torch",
         device: torch.device | str = "cpu",
         threads: int = 1,
     ) -> None:
-        device = torch.device(device)
+        device = usable(device)
         self.network = copy.deepcopy(network).to(device).eval()  # the caller's module stays as it is
         self.labelled = Inputs.of(inputs).to(device)
         self.labels = torch.as_tensor(labels).to(device)
         self.inputs = Inputs.of(unlabelled).to(device)
         self.sampler = sampler
-        self.log_likelihood = log_likelihood
         self.references = dict(references or {})
         self.threads = threads
         for name, other in {"D'": self.inputs, **{k: r.inputs for k, r in self.references.items()}}.items():
@@ -94,18 +89,19 @@ class Chain:
                     f"{name} has inputs of shape {other.shape} with {other.scaling}, but D has {self.labelled.shape} "
                     f"with {self.labelled.scaling}: the network must meet them all in the same form."
                 )
-            if torch.uint8 in (other.images.dtype, self.labelled.images.dtype):
+            if other.are_bytes or self.labelled.are_bytes:
                 for which, pixels in {name: other, "D": self.labelled}.items():
                     if not pixels.are_pixels:
+                        least, greatest = pixels.range
                         raise ValueError(
-                            f"{which} has numbers from {pixels.images.min():g} to {pixels.images.max():g}, but is used "
-                            "with bytes, which enter the network in [0, 1]. Pass bytes, or scale them alike."
+                            f"{which} has numbers from {least:g} to {greatest:g}, but is used with bytes, which enter "
+                            "the network in [0, 1]. Pass bytes, or scale them alike."
                         )
         if len(self.labelled) != len(self.labels):
             raise ValueError(f"D has {len(self.labelled)} inputs but {len(self.labels)} labels: they must be as many.")
         if whole("batch_size", batch_size, 1) > len(self.labels):
             raise ValueError(f"batch_size is {batch_size}, more than the {len(self.labels)} inputs of D.")
-        if not hasattr(sampler, "update"):
+        if isinstance(sampler, type) or not hasattr(sampler, "update"):
             raise ValueError(f"the sampler is {sampler!r}: it must be one such as gped.SGLD(step_size).")
 
         self._parameters = [parameter for parameter in self.network.parameters() if parameter.requires_grad]
@@ -114,12 +110,13 @@ class Chain:
         self.theta, self._views = flat(self._parameters)
         for parameter, view in zip(self._parameters, self._views, strict=True):
             parameter.data = view.copy_(parameter.data)
-        classes = self._classes()
-        if log_likelihood is categorical:
-            self._check_labels(classes)
+        check_normalisation(self.network)
+        self.likelihood = likelihood(count_outputs(self.network, self.inputs))
+        self.labels = self.likelihood.checked(self.labels)
         self.info = ReadingsInfo(
             inputs=len(self.inputs),
-            classes=classes,
+            likelihood=self.likelihood.name,
+            values=self.likelihood.examples().shape[1],
             size=reading_size,
             thinning=thinning,
             burn_in=burn_in,
@@ -127,7 +124,12 @@ class Chain:
             last_step=whole("steps", steps, 1) + whole("further_steps", further_steps, 0),
         )
         for reference in self.references.values():
-            reference.start(burn_in, steps, device)
+            if not (draws := steps // reference.every - burn_in // reference.every):
+                raise ValueError(
+                    f"a reference every {reference.every} steps gets no draw between the burn-in {burn_in} and the end "
+                    f"{steps}. Lower `every` or add steps."
+                )
+            reference.start(draws, self.likelihood, device)
 
         self.t = 0
         self._order = _Passes(len(self.labels), batch_size, stream(seed, "order of D"), device)
@@ -135,6 +137,11 @@ class Chain:
         self._reading_indices = stream(seed, "order of D'")
         self.loss = math.nan  # of the newest step: mean negative log-likelihood of its minibatch
         self._loss_bound = 0.0  # until the first loss sets it
+
+    @property
+    def losses(self) -> list[float]:
+        """Of the newest step, for the progress."""
+        return [self.loss]
 
     @property
     def available(self) -> range:
@@ -158,16 +165,19 @@ class Chain:
     def step(self) -> None:
         """Lines 4 and 5 of Algorithm 1: draw θ_{t+1}, and let the references hear of it."""
         batch = self._order.next()  # S
-        log_likelihood = self.log_likelihood(self.network(self.labelled[batch]), self.labels.index_select(0, batch))
+        outputs, targets = self.network(self.labelled[batch]), self.labels.index_select(0, batch)
+        log_likelihood = self.likelihood.log_likelihood(outputs, targets)
         if log_likelihood.shape != batch.shape:
             raise ValueError(
                 f"log_likelihood gave values of shape {tuple(log_likelihood.shape)} for {len(batch)} inputs: it must "
                 "give one number for each input."
             )
-        weight = torch.full_like(log_likelihood, len(self.labels) / len(batch))  # N/|S|
-        gradient = torch.autograd.grad(log_likelihood, self._parameters, weight, materialize_grads=True)
+        # One number, because for the gradient of several torch imports what takes longer than a short chain.
+        total = log_likelihood.sum()
+        scaled = total * (len(self.labels) / len(batch))  # N/|S|
+        gradient = torch.autograd.grad(scaled, self._parameters, materialize_grads=True)
         self.t += 1
-        self._check(-log_likelihood.detach().sum().item() / len(batch))
+        self._check(-total.item() / len(batch))
         self.sampler.update(self._views, gradient, self.t, self._noise)
         for reference in self.references.values():
             if self.info.burn_in < self.t <= self.info.steps and self.t % reference.every == 0:
@@ -180,10 +190,10 @@ class Chain:
     def read(self) -> Reading:
         """Line 7 of Algorithm 1: what the current draw says of a random minibatch S' of D'."""
         indices = torch.randint(self.info.inputs, (self.info.size,), generator=self._reading_indices)
-        log_probabilities = torch.log_softmax(self.network(self.inputs[indices]), 1).float()
-        if not log_probabilities.isfinite().all():
+        said = self.likelihood.says(self.network(self.inputs[indices])).float()
+        if not said.isfinite().all():
             raise self._diverged("the network's outputs are not finite")
-        return Reading(self.t, indices, log_probabilities)
+        return Reading(self.t, indices, said)
 
     def state(self) -> State:
         """All that decides the draws and readings to come; see `Checkpoint`."""
@@ -228,33 +238,6 @@ class Chain:
             f"the chain diverged at step {self.t}: {what}, with a step size of {self.sampler.step_size(self.t):.4g} "
             f"for {len(self.labels)} training inputs. Use a smaller step size; one tenth is a good next try."
         )
-
-    @torch.no_grad()
-    def _classes(self) -> int:
-        """The number of outputs, by asking the network once."""
-        try:
-            return self.network(self.inputs[:1]).shape[-1]
-        except RuntimeError as error:
-            hint = ""
-            if "view" in str(error):
-                hint = " Inputs are in channels-last memory, where convolutions are fastest: use .flatten or .reshape."
-            raise ValueError(
-                f"the network cannot take an input of shape {self.inputs.shape} in single precision: {error}.{hint}"
-            ) from error
-
-    def _check_labels(self, classes: int) -> None:
-        if self.labels.dim() != 1 or self.labels.is_floating_point() or self.labels.dtype == torch.bool:
-            raise ValueError(
-                f"labels are {self.labels.dtype} of shape {tuple(self.labels.shape)}: they must be one whole number "
-                "for each input."
-            )
-        self.labels = self.labels.long()
-        least, greatest = int(self.labels.min()), int(self.labels.max())
-        if not 0 <= least <= greatest < classes:
-            raise ValueError(
-                f"labels go from {least} to {greatest}, but the network has {classes} outputs: labels must be 0 to "
-                f"{classes - 1}."
-            )
 
 
 class _Passes:

@@ -1,13 +1,14 @@
 """What the whole ensemble says of test and out-of-distribution inputs: the truth that students are compared with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from gped.inputs import Inputs
-from gped.readings import functions
+from gped.inputs import Inputs, Rows
+from gped.readings.functions import values_of
+from gped.readings.likelihoods import Likelihood
 from gped.support.checkpoint import State
 from gped.support.checks import whole
 
@@ -20,48 +21,46 @@ class Reference:
 
     Args:
         inputs: The inputs.
-        every: Steps between two draws that count.
-        expectations: The functions g of the log-probabilities to average, by name; probabilities as "predictive" and
-            entropy as "entropy" unless given.
+        every: Steps between two draws of a chain that count; of an ensemble, every member counts.
+        expectations: The functions g of what a draw says to average, by name; unless given, those of its likelihood:
+            "predictive" and "entropy" for a classifier, "mean", "noise" and "second_moment" for a regression.
     """
 
     def __init__(
         self,
-        inputs: Tensor | np.ndarray | Inputs,
+        inputs: Rows | Inputs,
         every: int = 100,
         expectations: Mapping[str, Callable[[Tensor], Tensor]] | None = None,
     ) -> None:
         self.inputs = Inputs.of(inputs)
         self.every = whole("every of a reference", every, 1)
-        self.expectations = expectations or {"predictive": functions.probabilities, "entropy": functions.entropy}
+        self.expectations = dict(expectations or {})
         self.draws = 0
         self._expected_draws = 0
         self._means: dict[str, _BlockedMean] = {}
 
-    def start(self, burn_in: int, steps: int, device: torch.device) -> None:
-        """Say which draws will come: those at multiples of `every` in (burn_in, steps]."""
+    def start(self, draws: int, likelihood: Likelihood, device: torch.device) -> None:
+        """Say how many draws will come, and what their outputs mean."""
         if self._means:
             raise ValueError("a reference is of one chain, and this one already has its own: make another Reference.")
         self.inputs = self.inputs.to(device)
-        self.draws = 0
-        self._expected_draws = steps // self.every - burn_in // self.every
-        if not self._expected_draws:
-            raise ValueError(
-                f"a reference every {self.every} steps gets no draw between the burn-in {burn_in} and the end "
-                f"{steps}. Lower `every` or add steps."
-            )
+        self.likelihood = likelihood
+        self.expectations = self.expectations or dict(likelihood.expectations)
+        for name, g in self.expectations.items():
+            values_of(name, g, likelihood.examples().to(device))  # now, because the first draw may be hours away
+        self._expected_draws = draws
         self._means = {name: _BlockedMean() for name in self.expectations}
 
     @torch.inference_mode()
-    def update(self, network: nn.Module) -> None:
+    def update(self, network: Callable[[Tensor], Tensor]) -> None:
         """Add what the current draw says."""
         values: dict[str, list[Tensor]] = {name: [] for name in self.expectations}
         for start in range(0, len(self.inputs), BATCH):
-            log_probabilities = torch.log_softmax(network(self.inputs[start : start + BATCH]), 1)
-            if not log_probabilities.isfinite().all():
+            said = self.likelihood.says(network(self.inputs[start : start + BATCH]))
+            if not said.isfinite().all():
                 raise FloatingPointError("the network's outputs are not finite")
             for name, g in self.expectations.items():
-                values[name].append(g(log_probabilities.clone()))
+                values[name].append(g(said.clone()))
         self.draws += 1
         blocks = min(BLOCKS, self._expected_draws)
         closes = self.draws * blocks // self._expected_draws > (self.draws - 1) * blocks // self._expected_draws
@@ -78,14 +77,16 @@ class Reference:
             raise ValueError("the state is that of a reference with other expectations")
         self.draws = state["draws"]
         for name, mean in self._means.items():
-            device = self.inputs.images.device
+            device = self.inputs.device
             for key, value in state["means"][name].items():
                 setattr(mean, key, value.to(device) if isinstance(value, Tensor) else value)
 
     def result(self) -> dict[str, np.ndarray]:
         """The mean of each expectation under its name, and its Monte Carlo standard error under name_error.
 
-        The error is that of the mean of consecutive blocks, which are nearly independent where draws are not.
+        The error is that of the mean of consecutive blocks, which are nearly independent where draws are not. Where
+        a block is shorter than the chain's relaxation time they are not either, and the error is a lower bound: see
+        `gped.evaluation.montecarlo`.
         """
         if not self.draws:
             raise ValueError("the reference has met no draw yet: run the chain first.")
@@ -96,18 +97,58 @@ class Reference:
         return result
 
 
+def between_chains(references: Sequence[Reference]) -> dict[str, np.ndarray]:
+    """What several chains of one posterior say of the same inputs, and how far they agree.
+
+    One chain cannot see what it has not reached; chains that started apart can. For each expectation, under its name
+    the mean of the chains; under name_error its standard error, by how far the chains are apart; and under name_r_hat
+    the potential scale reduction R̂ of Gelman and Rubin (1992): 1 where the chains cannot be told apart, more where they
+    are further from each other than their own draws are.
+
+    Args:
+        references: One of each chain, with the same inputs, expectations and number of draws.
+    """
+    if len(references) < 2:
+        raise ValueError(f"there are {len(references)} references: it takes two chains to compare them.")
+    first = references[0]
+    for number, other in enumerate(references):
+        if not other.draws:
+            raise ValueError(f"reference {number} has met no draw yet: run its chain first.")
+        same = (first.inputs.digest, first.draws, first._means.keys())
+        if (other.inputs.digest, other.draws, other._means.keys()) != same:
+            raise ValueError(
+                f"reference {number} has other inputs or expectations than the first, or another number of draws: only "
+                "chains of one posterior, looked at in the same way, can be compared."
+            )
+    result = {}
+    for name in first._means:
+        means = torch.stack([reference._means[name].mean() for reference in references])
+        within = torch.stack([reference._means[name].variance() for reference in references]).mean(0)
+        between = means.var(0)
+        result[name] = means.mean(0).cpu().numpy()
+        result[f"{name}_error"] = (between / len(references)).sqrt().cpu().numpy()
+        ratio = ((first.draws - 1) / first.draws * within + between) / within
+        # Where no draw of any chain differs from another, there is nothing to tell apart.
+        result[f"{name}_r_hat"] = ratio.sqrt().where(between > 0, torch.ones_like(ratio)).cpu().numpy()
+    return result
+
+
 class _BlockedMean:
-    """A mean of tensors, and the spread of the means of its blocks."""
+    """A mean of tensors, their variance, and the spread of the means of its blocks."""
 
     def __init__(self) -> None:
         self.blocks = 0
         self.draws = 0
         self.draws_in_block = 0
         self.total, self.block_total, self.block_mean, self.squares = (torch.zeros(()) for _ in range(4))
+        self.draw_squares = torch.zeros(())
 
     def add(self, values: Tensor, closes_block: bool) -> None:
         self.draws += 1
         self.draws_in_block += 1
+        if self.draws > 1:  # the sum of squared deviations from the mean, again Welford's
+            before = self.total / (self.draws - 1)
+            self.draw_squares = self.draw_squares + (values - before) ** 2 * (self.draws - 1) / self.draws
         self.total = self.total + values
         self.block_total = self.block_total + values
         if closes_block:  # Welford's update with the mean of the block
@@ -120,6 +161,11 @@ class _BlockedMean:
 
     def mean(self) -> Tensor:
         return self.total / self.draws
+
+    def variance(self) -> Tensor:
+        if self.draws < 2:
+            return torch.full_like(self.total, torch.nan)
+        return self.draw_squares / (self.draws - 1)
 
     def error(self) -> Tensor:
         if self.blocks < 2:

@@ -1,11 +1,15 @@
 """How an expectation is estimated from single draws: the paper's U_s and U_o."""
 
+import logging
 from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
 from gped.support.checkpoint import State
+
+LARGE = 10**8  # bytes of a table that are worth a word
+log = logging.getLogger("gped")
 
 
 class Estimator(Protocol):
@@ -58,7 +62,8 @@ class Online:
     An input drawn twice in one minibatch met one draw, and is counted once.
 
     Args:
-        inputs: Number of inputs in D'. The table of means is what U_o costs.
+        inputs: Number of inputs in D'. The table of means is what U_o costs: eight bytes for each input, and eight for
+            each of its values. It is the only thing that grows with D', and is told where it is large.
         device: Where to keep it.
     """
 
@@ -72,6 +77,8 @@ class Online:
         """Update the means of these inputs with g under the newest draw, and return them."""
         if not self.means.shape[1]:  # the first values tell how many there are for each input
             self.means = self.means.new_zeros(len(self.counts), values.shape[1])
+            if (size := self.means.nbytes + self.counts.nbytes) >= LARGE:
+                log.info("U_o keeps a mean for each of %d inputs: %.1f GB", len(self.counts), size / 1e9)
         counts = self.counts[indices] + 1
         means = self.means[indices]
         # Duplicates write the same count and mean twice, hence once.

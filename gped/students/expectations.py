@@ -1,7 +1,7 @@
 """What is distilled: expectations E[g] over the posterior.
 
-An expectation is a plain function of a reading's log-probabilities, shape (inputs, classes), with the head
-that can learn it:
+An expectation is a plain function of what a draw says, for a classifier log-probabilities of shape (inputs, classes),
+with the head that can learn it:
 
     confidence = Expectation("confidence", lambda log_p: log_p.exp().amax(1), head=Exponential())
 """
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from gped.readings import functions
-from gped.students.heads import Dirichlet, Exponential, Head, Share, Softmax
+from gped.students.heads import Dirichlet, Exponential, Head, Moments, Share, Softmax
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Expectation:
 
     Args:
         name: What it is called in student files and tables.
-        g: From log-probabilities (inputs, classes) to one value, or one value per class, for each input.
+        g: From what a draw says, one row for each input, to one value or one row of values for each input.
         head: How a student expresses it, and the loss that goes with it. An absolute error with U_s, which shows single
             draws, leads to the median of g over the posterior; with U_o, or as a squared error, to its mean.
     """
@@ -31,10 +31,9 @@ class Expectation:
     g: Callable[[Tensor], Tensor]
     head: Head
 
-    def __call__(self, log_probabilities: Tensor) -> Tensor:
+    def __call__(self, said: Tensor) -> Tensor:
         """The values of g, shape (inputs, values)."""
-        # A copy, because readings are shared and a g may work in place; its type, so that counts can be averaged.
-        values = self.g(log_probabilities.clone()).to(log_probabilities.dtype)
+        values = functions.values_of(self.name, self.g, said).to(said.dtype)  # so that counts can be averaged
         return values.unsqueeze(1) if values.dim() == 1 else values
 
 
@@ -76,3 +75,10 @@ def log_predictive(temperature: float = 2.5, smoothing: float = 1e-3) -> Expecta
     same temperature.
     """
     return Expectation("log_predictive", functions.LogPredictive(temperature, smoothing), head=Dirichlet(temperature))
+
+
+moments = Expectation("moments", functions.moments, head=Moments())
+"""Of a regression: E[μ], E[σ²] and E[μ² + σ²], and so the predictive mean and both parts of the predictive variance.
+
+A student says the variance, E[μ² + σ²] − E[μ]², in the place of the last.
+"""

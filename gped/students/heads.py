@@ -2,26 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
 
 
-class Spread(NamedTuple):
-    """What a head knows of the draws beyond their mean: the mean distribution over classes, and the expected entropy.
-
-    Args:
-        probabilities: One row for each input.
-        entropy: One number for each input.
-    """
-
-    probabilities: Tensor
-    entropy: Tensor
-
-
 class Head(Protocol):
-    """What a head is: `Softmax`, `Linear`, `Exponential`, `Dirichlet`, `Share`, or a dataclass of your own.
+    """What a head is: `Softmax`, `Linear`, `Exponential`, `Dirichlet`, `Share`, `Moments`, or a dataclass of your own.
 
     Its fields are plain values, and are saved with a student under its name.
     """
@@ -36,12 +24,12 @@ class Head(Protocol):
         """Outputs (inputs, values) as predictions of the same shape."""
         ...
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """What is wrong with values of the expectation that cannot be expressed, such as "negative values"."""
         ...
 
-    def spread(self, predictions: Tensor) -> Spread | None:
-        """What the predictions say of the draws' distributions over classes; None if they are not about that."""
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
+        """The answers that the predictions hold, by their names in `Prediction`; none if they are not about that."""
         ...
 
 
@@ -59,15 +47,15 @@ class Softmax:
         """Probabilities."""
         return torch.softmax(outputs, 1)
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """Why these values cannot be expressed; None if they can."""
-        if values.shape[1] != classes or values.min() < 0 or not torch.allclose(values.sum(1), torch.ones(len(values))):
-            return f"values that are not distributions over the {classes} classes"
+        if values.shape[1] < 2 or values.min() < 0 or not torch.allclose(values.sum(1), torch.ones(len(values))):
+            return "values that are not distributions over classes"
         return None
 
-    def spread(self, predictions: Tensor) -> Spread | None:
-        """None: one distribution does not tell how the draws differ."""
-        return None
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
+        """Nothing: one distribution does not tell how the draws differ."""
+        return {}
 
 
 Error = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -100,13 +88,13 @@ class Linear:
         """The outputs themselves."""
         return outputs
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """Why these values cannot be expressed; None if they can."""
         return None
 
-    def spread(self, predictions: Tensor) -> Spread | None:
-        """None: numbers are not about distributions."""
-        return None
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
+        """Nothing: numbers are not about distributions."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -133,7 +121,7 @@ class Exponential(Linear):
         """The exponential of the outputs."""
         return outputs.exp()
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """Why these values cannot be expressed; None if they can."""
         return "negative values" if values.min() < 0 else None
 
@@ -168,17 +156,18 @@ class Dirichlet:
         """Concentrations."""
         return (outputs / self.prediction_temperature).exp()
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """Why these values cannot be expressed; None if they can."""
-        if values.shape[1] != classes or not torch.allclose(values.exp().sum(1), torch.ones(len(values))):
-            return f"values that are not log-probabilities of the {classes} classes"
+        if values.shape[1] < 2 or not torch.allclose(values.exp().sum(1), torch.ones(len(values))):
+            return "values that are not log-probabilities of classes"
         return None
 
-    def spread(self, predictions: Tensor) -> Spread:
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
         """Mean and expected entropy of a Dirichlet, in closed form."""
         total = predictions.sum(1, keepdim=True)
         mean = predictions / total
-        return Spread(mean, -(mean * (_digamma(predictions + 1) - _digamma(total + 1))).sum(1))
+        entropy = -(mean * (_digamma(predictions + 1) - _digamma(total + 1))).sum(1)
+        return {"probabilities": mean, "data": entropy}
 
 
 @dataclass(frozen=True)
@@ -205,15 +194,59 @@ class Share:
         q = torch.softmax(outputs[:, :-1], 1)
         return torch.cat([q, (entropy_of(q) * outputs[:, -1].sigmoid()).unsqueeze(1)], 1)
 
-    def refusal(self, values: Tensor, classes: int) -> str | None:
+    def refusal(self, values: Tensor) -> str | None:
         """Why these values cannot be expressed; None if they can."""
-        if values.shape[1] != classes + 1 or values[:, -1].min() < 0 or Softmax().refusal(values[:, :-1], classes):
-            return f"values that are not distributions over the {classes} classes with an entropy beside them"
+        if values[:, -1].min() < 0 or Softmax().refusal(values[:, :-1]):
+            return "values that are not distributions over classes with an entropy beside them"
         return None
 
-    def spread(self, predictions: Tensor) -> Spread:
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
         """Both, as they are predicted."""
-        return Spread(predictions[:, :-1], predictions[:, -1])
+        return {"probabilities": predictions[:, :-1], "data": predictions[:, -1]}
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and variance of a regression's target, the variance in two parts that add up and are never negative.
+
+    Of three outputs for each target, the first is the mean m, the second the logarithm of the variance v, and the
+    third, z, says which share, sigmoid(z), of it is the noise of the data; the rest is how far the draws disagree. The
+    targets are E[μ], E[σ²] and E[μ² + σ²], as `functions.moments` has them. Mean and variance are learnt by the
+    cross-entropy of the Gaussian N(m, v) under the draws, which is least at their mean and at their whole variance,
+    E[μ² + σ²] − E[μ]²; the share by the deviance of the noise, without differentiating through v. All of it is linear
+    in the targets: with U_s it is unbiased, and no difference of two learnt numbers is ever taken.
+    """
+
+    name: ClassVar[str] = "moments"
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Cross-entropy of the Gaussians but for a constant, and deviance of the noise."""
+        mean, log_variance, z = outputs.chunk(3, 1)
+        expected, noise, second_moment = targets.chunk(3, 1)
+        squares = second_moment - 2 * mean * expected + mean.square()
+        cross_entropy = (log_variance + squares * torch.exp(-log_variance)) / 2
+        deviance = log_variance.exp().detach() * z.sigmoid() - noise * nn.functional.logsigmoid(z)
+        return (cross_entropy + deviance).sum(1).mean()
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Mean, noise and, in the place of the second moment, the variance, which could not be told from it exactly."""
+        mean, log_variance, z = outputs.chunk(3, 1)
+        variance = log_variance.exp()
+        return torch.cat([mean, variance * z.sigmoid(), variance], 1)
+
+    def refusal(self, values: Tensor) -> str | None:
+        """Why these values cannot be expressed; None if they can."""
+        if values.shape[1] % 3:
+            return "not three values for each target"
+        mean, noise, second_moment = values.chunk(3, 1)
+        if noise.min() < 0 or (second_moment < (mean.square() + noise) * 0.999).any():
+            return "values that are not means, noises and second moments"
+        return None
+
+    def tells(self, predictions: Tensor) -> dict[str, Tensor]:
+        """Mean, variance, and the part of it that is noise."""
+        mean, noise, variance = (part.squeeze(1) if part.shape[1] == 1 else part for part in predictions.chunk(3, 1))
+        return {"mean": mean, "total": variance, "data": noise}
 
 
 def entropy_of(p: Tensor) -> Tensor:
@@ -230,7 +263,7 @@ def _digamma(x: Tensor) -> Tensor:
     return y.log() - 1 / (2 * y) - series - steps
 
 
-HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet, Share)}
+HEADS: dict[str, type[Head]] = {head.name: head for head in (Softmax, Linear, Exponential, Dirichlet, Share, Moments)}
 
 
 class UnknownError(ValueError):

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from gped.networks.architectures import Architecture
 from gped.networks.network import Network
+from gped.networks.outputs import outputs_of
+from gped.networks.own import OwnNetwork
 from gped.networks.pruning import GroupLasso, without_dead_units, zero_dead_units
 from gped.readings.reading import Readings
 from gped.students.adam import Adam
@@ -35,16 +38,18 @@ class Learner:
     """
 
     def __init__(self, spec: StudentSpec, readings: Readings) -> None:
+        spec = spec.listening_to(readings.info)
         _check_that_they_match(spec, readings)
         self.spec = spec
         self.scaling = readings.inputs.scaling
-        self.from_bytes = readings.inputs.images.dtype == torch.uint8
-        device = readings.inputs.images.device
+        self.input_shape = readings.inputs.shape
+        self.from_bytes = readings.inputs.are_bytes
+        device = readings.inputs.device
         self.U = [estimator(target.estimator)(len(readings.inputs), device) for target in spec.targets]
         self._dropout = stream(spec.seed, "dropout", device)
-        dropout = spec.dropout, self._dropout, spec.dropout_layers
-        initialisation = stream(spec.seed, "initialisation")
-        self.network = Network(spec.architecture, sum(spec.output_sizes), initialisation, *dropout).to(device)
+        self.network = self._new_network().to(device)
+        if isinstance(self.network, OwnNetwork):
+            self._check_own_network(readings)
         self.regulariser = spec.pruning
         self.s = 0
         self.loss = math.nan  # of the newest update
@@ -52,6 +57,22 @@ class Learner:
         self._noise = stream(spec.seed, "input noise", device)
         self._stages: dict[str, Student] = {}
         self._start_adam(spec.learning_rate, readings.info.burn_in)
+
+    def _new_network(self) -> Network | OwnNetwork:
+        spec, outputs = self.spec, sum(self.spec.output_sizes)
+        if not isinstance(spec.architecture, Architecture):
+            return OwnNetwork.made_by(spec.architecture, outputs, spec.seed, self._dropout)
+        dropout = spec.dropout, self._dropout, spec.dropout_layers
+        return Network(spec.architecture, outputs, stream(spec.seed, "initialisation"), *dropout)
+
+    @torch.no_grad()
+    def _check_own_network(self, readings: Readings) -> None:
+        found, outputs = outputs_of(self.network.snapshot(), readings.inputs[:2]).shape[1], sum(self.spec.output_sizes)
+        if found != outputs:
+            raise ValueError(
+                f"the network of the student has {found} outputs, but its targets take {outputs}: its factory is told "
+                "how many as its first argument."
+            )
 
     def listens_at(self, t: int) -> bool:
         """Line 6 of Algorithm 1: mod(t, H) = 0. That t > B is the chain's to see to."""
@@ -80,14 +101,15 @@ class Learner:
         """The student as it stands, independent of what follows."""
         return self._student(self.network.snapshot(), self.s, dict(self._stages))
 
-    def _student(self, network: Network, updates: int, stages: dict[str, Student]) -> Student:
+    def _student(self, network: Network | OwnNetwork, updates: int, stages: dict[str, Student]) -> Student:
         expectations = [target.expectation for target in self.spec.targets]
         return Student(
             network=network,
             heads=tuple(
                 Output(one.name, one.head, size) for one, size in zip(expectations, self.spec.output_sizes, strict=True)
             ),
-            classes=self.spec.classes,
+            input_shape=self.input_shape,
+            class_names=self.spec.class_names,
             scaling=self.scaling,
             from_bytes=self.from_bytes,
             updates=updates,
@@ -130,10 +152,11 @@ class Learner:
 
     def _start_adam(self, learning_rate: float, t: int) -> None:
         self._initial_rate, self._start = learning_rate, t
-        self.adam = Adam(self.network.parameters())
+        self.adam = Adam(parameter for parameter in self.network.parameters() if parameter.requires_grad)
 
     def _prune(self, lasso: GroupLasso) -> None:
         """Remove what the regulariser has silenced; from here on, train without it. The estimates ĝ go on."""
+        assert isinstance(self.network, Network)  # of other modules no specification asks it
         before = self.student()
         zero_dead_units(self.network, lasso.threshold)
         self.network = without_dead_units(self.network)
@@ -172,33 +195,39 @@ def students_of(learners: dict[str, Learner]) -> list[Student]:
 
 def _check_that_they_match(spec: StudentSpec, readings: Readings) -> None:
     """Refuse a student that cannot learn from these readings, before any time is spent."""
-    info, available = readings.info, readings.available
-    if spec.classes != info.classes:
-        raise ValueError(f"the student has {spec.classes} classes, but the readings have {info.classes}.")
-    if readings.inputs.shape != spec.architecture.input_shape:
+    info, available, likelihood = readings.info, readings.available, spec.likelihood
+    steps, thinning = spec.steps, spec.thinning
+    if likelihood.name != info.likelihood:
+        raise ValueError(
+            f"the student expects what a {likelihood.name} likelihood says, but the readings are of a "
+            f"{info.likelihood} one."
+        )
+    if (expected := likelihood.examples().shape[1]) != info.values:
+        raise ValueError(f"the student has {expected} classes, but the readings have {info.values}.")
+    if isinstance(spec.architecture, Architecture) and readings.inputs.shape != spec.architecture.input_shape:
         raise ValueError(
             f"the student's network reads inputs of shape {spec.architecture.input_shape}, but the readings are about "
             f"inputs of shape {readings.inputs.shape}."
         )
-    images = readings.inputs.images
-    if spec.input_noise and images.is_floating_point() and not 0 <= images.min() <= images.max() <= 1:
+    if spec.input_noise and not readings.inputs.are_pixels:
+        least, greatest = readings.inputs.range
         raise ValueError(
-            f"input_noise is {spec.input_noise}, but the inputs go from {images.min():g} to {images.max():g}: noise is "
-            "clamped to [0, 1] and suits only pixels."
+            f"input_noise is {spec.input_noise}, but the inputs go from {least:g} to {greatest:g}: noise is clamped to "
+            "[0, 1] and suits only pixels."
         )
-    if spec.steps > info.steps:
-        raise ValueError(f"the student listens until step {spec.steps}, but the chain's last step T is {info.steps}.")
-    if spec.thinning % info.thinning:
+    if steps > info.steps:
+        raise ValueError(f"the student listens until step {steps}, but the chain's last step T is {info.steps}.")
+    if thinning % info.thinning:
         raise ValueError(
-            f"the student's thinning is {spec.thinning}, but there is a reading every {info.thinning} steps: it must "
+            f"the student's thinning is {thinning}, but there is a reading every {info.thinning} steps: it must "
             "be a multiple of that."
         )
-    if spec.steps // spec.thinning <= info.burn_in // spec.thinning:
+    if steps // thinning <= info.burn_in // thinning:
         raise ValueError(
-            f"the student listens at multiples of {spec.thinning} up to step {spec.steps}, but the burn-in lasts until "
+            f"the student listens at multiples of {thinning} up to step {steps}, but the burn-in lasts until "
             f"{info.burn_in}: it would hear nothing. Lower its thinning or add steps."
         )
-    last = spec.last_step // spec.thinning * spec.thinning
+    last = spec.last_step // thinning * thinning
     if info.due.start not in available or last not in available:
         raise ValueError(
             f"the student needs all readings from step {info.due.start} to {last}, but those that are available are "

@@ -1,4 +1,4 @@
-"""What the outputs of a network say: every expectation, and class probabilities with their uncertainties."""
+"""What the outputs of a network say: every expectation, and class probabilities or means with their uncertainties."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from torch import Tensor
 
-from gped.students.expectations import entropy, predictive, predictive_and_entropy
+from gped.students.expectations import entropy, moments, predictive, predictive_and_entropy
 from gped.students.heads import Head, entropy_of
 
 Values = TypeVar("Values", Tensor, np.ndarray)
-ANSWERS = ("probabilities", "total", "data", "knowledge")
+ANSWERS = ("mean", "probabilities", "total", "data", "knowledge")
 """What a prediction has a name of its own for."""
 
 
@@ -39,7 +39,7 @@ class Answers(NamedTuple):
 def answers(heads: Sequence[Output], outputs: Tensor) -> Answers:
     """Every expectation by name, and the `ANSWERS` as far as the student was taught them.
 
-    They come from the expectations `predictive` and `entropy`, or from a head that knows more, as a Dirichlet does.
+    They come from the expectations `predictive` and `entropy`, or from a head that tells more, as a Dirichlet does.
     Only operations that ONNX has.
     """
     said, known, first = dict[str, Tensor](), dict[str, Tensor](), 0
@@ -51,8 +51,7 @@ def answers(heads: Sequence[Output], outputs: Tensor) -> Answers:
     if entropy.name in said:
         known["data"] = said[entropy.name].squeeze(1)
     for name, head, _ in heads:
-        if spread := head.spread(said[name]):
-            known |= {"probabilities": spread.probabilities, "data": spread.entropy}
+        known |= head.tells(said[name])
     if "probabilities" in known:
         known["total"] = entropy_of(known["probabilities"])
     if {"total", "data"} <= known.keys():
@@ -67,24 +66,29 @@ class Prediction:
 
     Args:
         expectations: Each expectation under its name, one row (or number) per input; for EnD², the concentrations.
+        mean: Of a regression, the predictive mean of each target.
         probabilities: Class probabilities.
-        total: Total uncertainty, the entropy of the probabilities.
-        data: Data uncertainty, the expected entropy.
-        knowledge: Knowledge uncertainty, total − data.
+        total: Total uncertainty: the entropy of the probabilities, or the predictive variance.
+        data: Data uncertainty: the expected entropy, or the expected variance of the noise.
+        knowledge: Knowledge uncertainty, total − data: how far the draws disagree.
+        class_names: Of the classes, in the order of the probabilities; empty if the student was told none.
     """
 
     expectations: dict[str, np.ndarray]
+    mean: np.ndarray | None = None
     probabilities: np.ndarray | None = None
     total: np.ndarray | None = None
     data: np.ndarray | None = None
     knowledge: np.ndarray | None = None
+    class_names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, said: Answers) -> "Prediction":
+    def of(cls, said: Answers, class_names: tuple[str, ...] = ()) -> "Prediction":
         """The answers as arrays."""
         return cls(
             {name: values.numpy() for name, values in said.expectations.items()},
             **{name: values.numpy() for name, values in said.known.items()},
+            class_names=class_names,
         )
 
     @property
@@ -100,5 +104,5 @@ class Prediction:
 
 def further(expectations: dict[str, Values]) -> dict[str, Values]:
     """Of expectations by name, those that no answer repeats."""
-    repeated = (predictive.name, entropy.name, predictive_and_entropy.name)
+    repeated = (predictive.name, entropy.name, predictive_and_entropy.name, moments.name)
     return {name: values for name, values in expectations.items() if name not in repeated}

@@ -1,30 +1,22 @@
 """A trained student: asked, saved and loaded without its teacher."""
 
-import hashlib
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import safetensors.torch
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from gped.inputs import Inputs, Scaling
+from gped.inputs import DatasetRows, Inputs, Rows, Scaling
 from gped.networks.architectures import Architecture
 from gped.networks.network import Network
-from gped.students import heads
+from gped.networks.own import Factory, OwnNetwork
+from gped.students import heads, student_file
 from gped.students.heads import Head
 from gped.students.prediction import Output, Prediction, answers
-from gped.support.files import replacing
-from gped.support.suggestions import missing
+from gped.support.checks import names_of, whole
 from gped.support.threads import threads
-
-FORMAT = "gped.student/1"
 
 
 @dataclass
@@ -34,7 +26,8 @@ class Student:
     Args:
         network: Its network, in evaluation mode.
         heads: What each part of the outputs expresses.
-        classes: C.
+        input_shape: Of one input.
+        class_names: Of the classes, in the order of their labels; empty if it was told none.
         scaling: How pixels enter the network.
         from_bytes: Whether it was trained on bytes, so that other numbers must be in [0, 1].
         updates: Number of distillation updates that it has seen.
@@ -42,9 +35,10 @@ class Student:
         stages: The student just before pruning and just after, where it was pruned; not saved.
     """
 
-    network: Network
+    network: Network | OwnNetwork
     heads: tuple[Output, ...]
-    classes: int
+    input_shape: tuple[int, ...]
+    class_names: tuple[str, ...]
     scaling: Scaling
     from_bytes: bool
     updates: int
@@ -54,24 +48,25 @@ class Student:
     @property
     def architecture(self) -> Architecture:
         """Its network's layers: after pruning, fewer units than specified."""
+        if isinstance(self.network, OwnNetwork):
+            raise ValueError("the student's network is a module of your own: only that knows its layers.")
         return self.network.architecture
 
-    def predict(self, images: Tensor | np.ndarray, batch_size: int = 1000) -> Prediction:
-        """Class probabilities and uncertainties of images: bytes, or floating point numbers in [0, 1].
+    def predict(self, images: Rows | Inputs, batch_size: int = 1000) -> Prediction:
+        """What the student says of inputs, in the form in which it met them: images as bytes or in [0, 1], or numbers.
 
         Images have the shape (inputs, channels, height, width); a single channel may be left out.
         """
-        inputs = Inputs(self._with_channel(torch.as_tensor(images)), self.scaling)
-        if inputs.shape != self.architecture.input_shape:
-            raise ValueError(
-                f"the images have the shape {inputs.shape}, but this student reads {self.architecture.input_shape}."
-            )
+        inputs = Inputs(self._with_channel(Inputs.of(images).images), self.scaling)
+        if inputs.shape != self.input_shape:
+            raise ValueError(f"the images have the shape {inputs.shape}, but this student reads {self.input_shape}.")
         if self.from_bytes and not inputs.are_pixels:
+            least, greatest = inputs.range
             raise ValueError(
-                f"the images are numbers from {inputs.images.min():g} to {inputs.images.max():g}, but this student was "
-                "trained on pixels in [0, 1]. Pass bytes, or divide by 255."
+                f"the images are numbers from {least:g} to {greatest:g}, but this student was trained on pixels in "
+                "[0, 1]. Pass bytes, or divide by 255."
             )
-        if not self.from_bytes and inputs.images.dtype == torch.uint8:
+        if not self.from_bytes and inputs.are_bytes:
             raise ValueError(
                 "the images are bytes, but this student was trained on floating point numbers. Pass them as they were "
                 "in training; for pixels in [0, 1], divided by 255."
@@ -84,96 +79,95 @@ class Student:
                     for start in range(0, len(inputs), batch_size)
                 ]
             ).double()
-        return Prediction.of(answers(self.heads, outputs))
+        return Prediction.of(answers(self.heads, outputs), self.class_names)
 
-    def _with_channel(self, images: Tensor) -> Tensor:
-        shape = self.architecture.input_shape
+    def _with_channel(self, images: Tensor | DatasetRows) -> Tensor | DatasetRows:
+        shape = self.input_shape
         left_out = shape[0] == 1 and tuple(images.shape[1:]) == shape[1:]
-        return images.unsqueeze(1) if left_out else images
+        return images.unsqueeze(1) if left_out and isinstance(images, Tensor) else images
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file with everything that `load_student` needs. Never leaves half a file."""
-        tensors = {
-            f"{number}.{name}": getattr(layer, name).detach().cpu().contiguous()
-            for number, layer in enumerate(self.network.weighted)
-            for name in ("weight", "bias")
-        }
+        own = isinstance(self.network, OwnNetwork)
         description = {
-            "format": FORMAT,
-            "architecture": asdict(self.architecture),
+            "architecture": self.specification["architecture"] if own else asdict(self.architecture),
             "heads": [[name, heads.describe(head), size] for name, head, size in self.heads],
-            "classes": self.classes,
+            "input_shape": self.input_shape,
+            "class_names": self.class_names,
             "scaling": asdict(self.scaling),
             "from_bytes": self.from_bytes,
             "updates": self.updates,
             "specification": self.specification,
-            "sha256": _digest(tensors),
         }
-        # One entry only: safetensors writes several in an order that changes from run to run.
-        content = safetensors.torch.save(tensors, {"gped": json.dumps(description)})
-        with replacing(path) as part:
-            part.write_bytes(content)
+        student_file.write(path, description, self.network.named())
 
 
-def load_student(path: str | os.PathLike[str], own_heads: Sequence[type[Head]] = ()) -> Student:
+def load_student(
+    path: str | os.PathLike[str], own_heads: Sequence[type[Head]] = (), factory: Factory | None = None
+) -> Student:
     """The student in a file written by `Student.save`.
 
     Args:
         path: The file.
         own_heads: Classes of heads that are not the library's, if the student has any.
+        factory: What made its network, if that is not a `gped.Architecture`.
     """
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no student file {path}.{missing(Path(path), '*.safetensors')}")
+    description, tensors = student_file.read(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
-    except SafetensorError as error:
-        raise ValueError(
-            f"{path} is truncated or not a student file: {error}. Delete it and train the student again."
-        ) from error
-    if "gped" not in metadata:
-        raise ValueError(f"{path} is not a student file: it holds tensors, but no description of a student.")
-    try:
-        description = json.loads(metadata["gped"])
-        if description["format"] != FORMAT:
-            raise heads.UnknownError(
-                f"its format is {description['format']!r}, and this version of gped reads {FORMAT!r}"
-            )
-        if description["sha256"] != _digest(tensors):
-            raise ValueError("its parameters do not have the hash that was written with them")
-        layout = description["architecture"]
-        architecture = Architecture(
-            tuple(layout["input_shape"]), tuple(layout["channels"]), layout["kernel"], tuple(layout["hidden"])
-        )
         outputs = tuple(
-            Output(name, heads.from_description(head, own_heads), size) for name, head, size in description["heads"]
+            Output(name, heads.from_description(head, own_heads), whole("the size of a head", size, 1))
+            for name, head, size in description["heads"]
         )
-        network = Network(architecture, sum(size for *_, size in outputs), torch.Generator())
-        for number, layer in enumerate(network.weighted):
-            layer.load_state_dict({name: tensors.pop(f"{number}.{name}") for name in ("weight", "bias")})
-        if tensors:
-            raise ValueError(f"it holds the unknown tensors {sorted(tensors)}")
+        input_shape = tuple(whole("a side of the inputs", side, 1) for side in description["input_shape"])
+        network = _network(description["architecture"], sum(size for *_, size in outputs), tensors, factory)
+        if isinstance(network, Network) and network.architecture.input_shape != input_shape:
+            raise ValueError(f"its inputs are of shape {input_shape}, but its layers need others")
         return Student(
-            network.eval(),
+            network,
             outputs,
-            description["classes"],
-            Scaling(tuple(description["scaling"]["mean"]), tuple(description["scaling"]["std"])),
+            input_shape,
+            names_of(description["specification"]["likelihood"]["outputs"], description["class_names"]),
+            Scaling(**description["scaling"]),
             description["from_bytes"],
             description["updates"],
             description["specification"],
         )
     except heads.UnknownError as error:
         raise ValueError(f"{path} cannot be loaded: {error}.") from error
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"{path} is a damaged student file: {error}. Delete it and train the student again."
-        ) from error
+    except KeyError as error:
+        raise student_file.damaged(path, f"its description has no {error}") from error
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise student_file.damaged(path, str(error)) from error
 
 
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    """Of all parameters, in the order of their names."""
-    content = hashlib.sha256()
-    for _, tensor in sorted(tensors.items()):
-        content.update(tensor.numpy().data)
-    return content.hexdigest()
+def _network(
+    layers: dict[str, Any], outputs: int, tensors: dict[str, Tensor], factory: Factory | None
+) -> Network | OwnNetwork:
+    """A network with these parameters. What an architecture asks for is made only if the tensors are of that size."""
+    if "factory" in layers:
+        if factory is None:
+            raise heads.UnknownError(f"its network was made by {layers['factory']}. Pass that function as factory")
+        network = OwnNetwork.made_by(factory, outputs, seed=0)
+        try:
+            return network.restored(tensors).eval()
+        except RuntimeError as error:
+            raise heads.UnknownError(
+                f"its parameters do not fit the network that the factory makes, which may not be {layers['factory']} "
+                f"as it was then: {error}"
+            ) from error
+    if factory is not None:
+        raise heads.UnknownError("its network is a gped.Architecture, which needs no factory")
+    architecture = Architecture(**layers)
+    shapes = architecture.weight_shapes(outputs)
+    expected = {f"{number}.weight": shape for number, shape in enumerate(shapes)}
+    expected |= {f"{number}.bias": shape[:1] for number, shape in enumerate(shapes)}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(found.keys() | expected.keys()):
+        if found.get(name) != expected.get(name):
+            raise ValueError(
+                f"its tensor {name} has the shape {found.get(name)}, but its layers need {expected.get(name)}"
+            )
+    plain = Network(architecture, outputs, torch.Generator())
+    for number, layer in enumerate(plain.weighted):
+        layer.load_state_dict({name: tensors[f"{number}.{name}"] for name in ("weight", "bias")})
+    return plain.eval()

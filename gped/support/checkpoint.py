@@ -14,6 +14,7 @@ import copy
 import hashlib
 import json
 import logging
+import math
 import os
 import shutil
 import signal
@@ -31,6 +32,8 @@ from gped.support.lock import Lock
 State = dict[str, Any]
 """Tensors and plain values, in dictionaries and lists of any depth."""
 
+LOST = 0.2
+"""The share of a run's steps that a kill may cost at most, however long it takes to save them."""
 BYTES_A_SECOND = 2e8  # of a usual disk, until the first checkpoint has shown how long it takes
 log = logging.getLogger("gped")
 
@@ -60,7 +63,7 @@ class Checkpoint:
         folder: Where to keep them; it may be shared by runs of other keys.
         key: All that decides what the run computes. Another key finds none of this one's checkpoints.
         every: Seconds between two checkpoints; more if writing them would take more than its share of the run.
-        share: Of the run that may go into writing.
+        share: Of the run that may go into writing, besides the few checkpoints that every run gets: see `LOST`.
     """
 
     def __init__(self, folder: str | os.PathLike[str], key: str, every: float = 1.0, share: float = 0.01) -> None:
@@ -73,11 +76,23 @@ class Checkpoint:
         self._handlers: dict[int, Any] = {}
         self._saved_at = time.monotonic()
         self._cost = 0.0
+        self._apart = math.inf
+        self._reached = self._tried = 0
 
     # One run
 
-    def resume(self, parts: Mapping[str, Resumable]) -> int:
-        """Restore the parts from the newest good checkpoint; its step, or 0 if there is none and they are as before."""
+    def resume(self, parts: Mapping[str, Resumable], steps: int | None = None) -> int:
+        """Restore the parts from the newest good checkpoint; its step, or 0 if there is none and they are as before.
+
+        Args:
+            parts: What is to be saved.
+            steps: How many the whole run makes, if that is known.
+        """
+        self._apart = math.inf if steps is None else LOST * steps
+        self._reached = self._tried = self._restored(parts)
+        return self._reached
+
+    def _restored(self, parts: Mapping[str, Resumable]) -> int:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._parts, self._saved_at = dict(parts), time.monotonic()
         before = {name: part.state() for name, part in parts.items()}
@@ -109,7 +124,9 @@ class Checkpoint:
                 f"told to stop by {signal.Signals(self._told_to_stop).name}: {saved}. The same command goes on from "
                 "the last that is."
             )
-        if self._is_due():
+        ahead, self._reached = step + step - self._reached, step  # where the next call will be, as it seems
+        if self._is_due() or ahead - self._tried > self._apart:
+            self._tried = step
             self.save(step)
 
     def save(self, step: int) -> bool:

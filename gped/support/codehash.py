@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -11,7 +12,7 @@ def code_hash(module: str | Path) -> str:
     """Hash of a module, told by its file, and of everything in this checkout that it imports, directly or not."""
     digest = hashlib.sha256()
     for path, tree in sorted(modules(Path(module)).items()):
-        digest.update(path.name.encode() + ast.dump(tree).encode())
+        digest.update(path.name.encode() + _dumped(tree))
         if path.with_suffix(".c").is_file():  # what a module compiles is its code, too
             digest.update(path.with_suffix(".c").read_bytes())
     return digest.hexdigest()[:16]
@@ -23,29 +24,44 @@ def modules(module: Path) -> dict[Path, ast.Module]:
     while waiting:
         path = waiting.pop()
         if path not in trees:
-            trees[path] = _what_runs(path)
+            trees[path] = _what_runs(path.read_text())
             waiting += _imported(trees[path])
     return trees
 
 
 def _imported(tree: ast.Module) -> set[Path]:
     """Files of the modules that a module imports, anywhere in it."""
+    found = set()
+    for name in _names(tree) - {PACKAGE.name}:  # the package itself only says where its names live
+        base = PACKAGE.parent.joinpath(*name.split("."))
+        found |= {file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()}
+    return found
+
+
+# Scripts have most modules in common, and Snakemake asks for all scripts whenever it starts.
+
+
+@cache
+def _names(tree: ast.Module) -> set[str]:
+    """What a module imports, and what of it."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    found = set()
-    for name in names - {PACKAGE.name}:  # the package itself only says where its names live
-        base = PACKAGE.parent.joinpath(*name.split("."))
-        found |= {file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()}
-    return found
+    return names
 
 
-def _what_runs(path: Path) -> ast.Module:
+@cache
+def _dumped(tree: ast.Module) -> bytes:
+    return ast.dump(tree).encode()
+
+
+@cache
+def _what_runs(text: str) -> ast.Module:
     """The tree of a module without strings that stand alone, and without what only type checkers see."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):

@@ -1,6 +1,8 @@
 """Named streams of random numbers: each use has its own, so that none can disturb another."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -14,3 +16,12 @@ def stream(seed: int, name: str, device: torch.device | str = "cpu") -> torch.Ge
     generator = torch.Generator(device)
     generator.manual_seed(int.from_bytes(digest[:8], "big") >> 1)  # torch takes 63 bits without a sign
     return generator
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Let what draws from torch's global generator on the CPU, as layers and their dropout do, draw from this one."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.set_state(generator.get_state())
+        yield
+        generator.set_state(torch.default_generator.get_state())

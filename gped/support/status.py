@@ -2,7 +2,8 @@
 
 A run says once, in its file jobs.json, what there is to do: for each job its `name`, the `kind` of things that
 it makes, its `work` in minutes of some core, one of the `outputs` for each thing, the `log` in which it tells of its
-progress, both relative to the folder, and the `steps` that it makes.
+progress, both relative to the folder, and the `steps` that it makes. When it ends it says so in its file
+manifest.json: `ended` is when, or null as long as it goes on, and `succeeded` whether all is well.
 """
 
 import json
@@ -15,8 +16,8 @@ from pathlib import Path
 from gped.support.files import write_text
 from gped.support.suggestions import meant
 
-FILE = "jobs.json"
-PROGRESS = re.compile(r"(?:chain|distilling): (?:step (\d+) of (\d+) |steps \d+ to (\d+) in )(.*)")
+FILE, END = "jobs.json", "manifest.json"
+PROGRESS = re.compile(r"(?:chain|distilling|training): (?:step (\d+) of (\d+) |steps \d+ to (\d+) in )(.*)")
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,21 @@ def status(run: Path) -> str:
     for kind in dict.fromkeys(job.kind for job in jobs):
         there = [(run / path).exists() for job in jobs if job.kind == kind for path in job.outputs]
         counts.append(f"{sum(there)} of {len(there)} {kind}")
-    lines = [f"{run}: {100 * share:.0f} % of the work done; {', '.join(counts)}"]
+    end = {None: "", True: "the run has ended", False: "the run has ended, but not all went well: see its logs"}
+    told = [f"{100 * share:.0f} % of the work done", ", ".join(counts), end[succeeded(run)]]
+    lines = [f"{run}: {'; '.join(filter(None, told))}"]
     # A job makes its log when it starts.
     lines += [f"  {_line(run, job)}" for job in jobs if (run / job.log).exists() and not _is_done(run, job)]
     return "\n".join(lines)
+
+
+def succeeded(run: Path) -> bool | None:
+    """Whether all went well in a run that has ended; None as long as it goes on."""
+    try:
+        manifest = json.loads((run / END).read_text())
+        return bool(manifest["succeeded"]) if manifest["ended"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # from whatever it is made, it does not say
 
 
 def _is_done(run: Path, job: Job) -> bool:

@@ -14,18 +14,22 @@ ENTROPY, PREDICTIVE = gped.Target(gped.entropy, "uo"), gped.Target(gped.predicti
 
 def students(architecture: gped.Architecture) -> dict[str, gped.StudentSpec]:
     """Students that differ in everything: H, targets, estimators, dropout, noise, width, pruning in mid-run."""
-    common = {"classes": 3, "steps": 60, "thinning": 2, "learning_rate": 1e-2}
+    common = {"steps": 60, "thinning": 2, "learning_rate": 1e-2}
     wide = architecture.scaled(2, 1.5)
     return {
-        "joint": gped.joint(architecture, **common),
-        "dropout": gped.joint(wide, estimator="uo", dropout=0.5, halving_every=20, **common),
-        "bdk": gped.bayesian_dark_knowledge(architecture, **common | {"thinning": 10}),
-        "end2": gped.end2(architecture, dropout=0.3, estimator="uo", **common),
-        "entropy": gped.StudentSpec(wide, (ENTROPY,), **common | {"steps": 40, "thinning": 4}),
+        "joint": gped.joint(architecture, 3, **common),
+        "dropout": gped.joint(wide, 3, estimator="uo", dropout=0.5, halving_every=20, **common),
+        "bdk": gped.bayesian_dark_knowledge(architecture, 3, **common | {"thinning": 10}),
+        "end2": gped.end2(architecture, 3, dropout=0.3, estimator="uo", **common),
+        "entropy": gped.StudentSpec(wide, (ENTROPY,), gped.Categorical(3), **common | {"steps": 40, "thinning": 4}),
         "pruned": gped.StudentSpec(
-            wide, (PREDICTIVE,), **common | {"steps": 40}, pruning=gped.GroupLasso(0.05, 20, 1e-3, 0.2, proximal=True)
+            wide,
+            (PREDICTIVE,),
+            3,
+            **common | {"steps": 40},
+            pruning=gped.GroupLasso(0.05, 20, 1e-3, 0.2, proximal=True),
         ),
-        "seed": gped.joint(architecture, seed=1, **common),
+        "seed": gped.joint(architecture, 3, seed=1, **common),
     }
 
 
@@ -47,6 +51,23 @@ def test_nothing_but_its_own_specification_changes_a_student(architecture, make_
     assert bytes_of(pruned, tmp_path) == together["pruned"]
 
 
+def test_how_many_threads_torch_has_does_not_change_a_student_and_where_they_are_asked_for_it_says_so(
+    make_chain, tmp_path
+):
+    spec, before = gped.joint(TINY_CONV, 3, steps=60, thinning=2), torch.get_num_threads()
+    found = set()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            (student,) = gped.distill(make_chain(TINY_CONV), [spec])
+            found.add(bytes_of(student, tmp_path))
+    finally:
+        torch.set_num_threads(before)
+    assert len(found) == 1
+    for where in (gped.distill, gped.Chain, gped.Ensemble):
+        assert "last digits" in where.__doc__.partition("threads: ")[2]
+
+
 @pytest.mark.parametrize("loss", ["absolute", "deviance"])
 def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, make_chain):
     lasso = gped.GroupLasso(0.1)
@@ -54,12 +75,12 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, 
     chain = make_chain()
     learner = gped.Learner(spec, chain)
     reading = next(iter(chain))
-    x, p = chain.inputs[reading.indices], reading.log_probabilities.exp()
+    x, p = chain.inputs[reading.indices], reading.said.exp()
 
     network = gped.Network(TINY_DENSE, 4, gped.stream(0, "initialisation"))
     z = network(x)
     cross_entropy = -(p * torch.log_softmax(z[:, :3], 1)).sum(1)
-    entropy = -(p * reading.log_probabilities).sum(1)
+    entropy = -(p * reading.said).sum(1)
     errors = {"absolute": (z[:, 3].exp() - entropy).abs(), "deviance": z[:, 3].exp() - entropy * z[:, 3]}
     error = errors[loss]
     norms = sum(row.norm() for layer in network.weighted[:-1] for row in layer.weight)
@@ -72,10 +93,10 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, 
 
 
 def test_a_neighbour_whose_expectation_works_in_place_changes_nothing(make_chain, tmp_path):
-    common = {"classes": 3, "steps": 60, "thinning": 2}
+    common = {"steps": 60, "thinning": 2}
     in_place = gped.Expectation("confidence", lambda log_p: log_p.exp_().amax(1), gped.Exponential())
-    neighbour = gped.StudentSpec(TINY_DENSE, (gped.Target(in_place, "us"),), **common)
-    joint = gped.joint(TINY_DENSE, **common)
+    neighbour = gped.StudentSpec(TINY_DENSE, (gped.Target(in_place, "us"),), 3, steps=60, thinning=2)
+    joint = gped.joint(TINY_DENSE, 3, **common)
     _, beside = gped.distill(make_chain(), [neighbour, joint])
     (alone,) = gped.distill(make_chain(), [joint])
     assert bytes_of(beside, tmp_path) == bytes_of(alone, tmp_path)
@@ -85,11 +106,11 @@ def test_votes_can_be_averaged(make_chain):
     """A g of whole numbers: the share of draws in which the first class wins."""
     votes = gped.Expectation("votes", lambda log_p: log_p.argmax(1) == 0, gped.Exponential("squared"))
     chain = make_chain()
-    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(votes, "uo"),), classes=3, steps=60, thinning=2)
+    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(votes, "uo"),), 3, steps=60, thinning=2)
     learner, met = gped.Learner(spec, chain), {}
     for reading in chain:
         update(learner, reading, chain.inputs[reading.indices])
-        for index, log_p in zip(reading.indices.tolist(), reading.log_probabilities, strict=True):
+        for index, log_p in zip(reading.indices.tolist(), reading.said, strict=True):
             met.setdefault(index, {})[reading.step] = float(log_p.argmax() == 0)
     expected = [sum(met[i].values()) / len(met[i]) if i in met else 0.0 for i in range(40)]
     torch.testing.assert_close(learner.U[0].means[:, 0], torch.tensor(expected, dtype=torch.float64))
@@ -116,7 +137,7 @@ def test_each_target_gets_the_estimate_of_its_own_estimator_through_pruning(make
     learner, met = gped.Learner(spec, chain), {}
     for reading in chain:
         update(learner, reading, chain.inputs[reading.indices])
-        first = reading.log_probabilities[:, :1].exp()
+        first = reading.said[:, :1].exp()
         for index, value in zip(reading.indices.tolist(), first[:, 0].tolist(), strict=True):
             met.setdefault(index, {})[reading.step] = value
         means = [sum(met[index].values()) / len(met[index]) for index in reading.indices.tolist()]
@@ -144,8 +165,8 @@ def test_a_pruned_student_shrinks_in_mid_run_and_goes_on_learning(make_chain):
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"input_noise": 0.05}, {"dropout": 0.2}, {"estimator": "uo"}], ids=str)
 def test_every_setting_has_an_effect(change, make_chain):
-    common = {"classes": 3, "steps": 60, "thinning": 2}
-    specs = [gped.joint(TINY_CONV, **common), gped.joint(TINY_CONV, **common | change)]
+    common = {"steps": 60, "thinning": 2}
+    specs = [gped.joint(TINY_CONV, 3, **common), gped.joint(TINY_CONV, 3, **common | change)]
     plain, changed = gped.distill(make_chain(TINY_CONV), specs)
     assert not torch.equal(parameters_of(plain), parameters_of(changed))
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import gped
-from tests.helpers import TINY_DENSE, random_images
+from tests.helpers import TINY_DENSE, random_images, same
 
 
 def test_inputs_that_no_network_could_learn_from_are_refused():
@@ -43,3 +43,61 @@ def test_input_noise_has_its_size_in_pixels_and_stays_in_range():
     assert noisy.std() == pytest.approx(0.01, rel=0.05)
     bright = scaling.noisy(scaling(torch.ones(50, 1, 20, 20)), 0.01, gped.stream(0, "noise")) * 0.25 + 0.5
     assert bright.max() <= 1 + 1e-6
+
+
+class Items(torch.utils.data.Dataset):
+    """A data set that counts what it is asked for."""
+
+    def __init__(self, items: torch.Tensor, labelled: bool = True) -> None:
+        self.items, self.labelled, self.asked = items, labelled, 0
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int):
+        self.asked += 1
+        return (self.items[index], index % 3) if self.labelled else self.items[index]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("kind", ["bytes without a channel", "bytes", "numbers"])
+def test_a_dataset_and_a_mapped_file_are_what_a_tensor_in_memory_is(kind, labelled, tmp_path):
+    images = random_images(TINY_DENSE, 40)
+    images = {"bytes without a channel": images[:, 0], "bytes": images, "numbers": images.float() / 300}[kind]
+    np.save(tmp_path / "images.npy", images.numpy())
+    scaling = gped.Scaling((0.4,), (0.2,))
+    plain = gped.Inputs(images, scaling)
+    for other in (Items(images, labelled), np.load(tmp_path / "images.npy", mmap_mode="r")):
+        mapped = gped.Inputs(other, scaling)
+        assert (len(mapped), mapped.shape, mapped.are_pixels, mapped.digest) == (40, (1, 8, 8), True, plain.digest)
+        assert gped.Scaling.standardising(other) == gped.Scaling.standardising(images)
+        for which in (torch.tensor([3, 3, 39]), slice(35, 99)):
+            assert torch.equal(mapped[which], plain[which])
+
+
+def test_a_chain_reads_and_learns_from_a_dataset_as_from_memory_and_asks_for_no_more_than_it_needs(make_chain):
+    images, labels = random_images(TINY_DENSE, 60), torch.arange(60) % 3
+    settings = {"steps": 20, "burn_in": 0, "thinning": 10, "batch_size": 20, "reading_size": 5}
+
+    def chain(data: object) -> gped.Chain:
+        network = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+        return gped.Chain(network, data, labels, data, gped.SGLD(1e-3), **settings)
+
+    data = Items(images)
+    assert all(same(a, b) for a, b in zip(chain(data), chain(images), strict=True))
+    assert data.asked <= 20 * 20 + 2 * 5 + 5
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (torch.utils.data.DataLoader(Items(torch.zeros(3, 2))), "or a DataLoader does not have"),
+        (Items(torch.zeros(0, 2)), "the data set of inputs is empty"),
+        (["a picture"], "item 0 of the data set is a str: it must be a tensor"),
+        ([torch.zeros(3), torch.zeros(4)], r"item 1 of the data set is torch.float32 of shape \(4,\), but item 0"),
+        ([torch.zeros(3), torch.full((3,), torch.nan)], "input 1 has values that are not finite"),
+    ],
+)
+def test_data_sets_that_cannot_be_inputs_are_refused_with_a_sentence(data, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        gped.Inputs(data)[:2]

@@ -34,4 +34,27 @@ def test_hidden_folders_are_left_out_and_pixels_of_16_bits_refused(tmp_path):
     assert gped.image_folder(tmp_path, (1, 4, 4)).classes == ("cat", "dog")
     Image.fromarray(np.full((4, 4), 1000, np.uint16)).save(tmp_path / "cat/1.png")
     with pytest.raises(gped.data.DataError, match=r"1\.png has pixels of more than 8 bits \(I;16\)"):
+        gped.image_folder(tmp_path / "cat/1.png", (1, 4, 4))
+
+
+def test_an_image_that_cannot_be_read_is_reported_and_left_out(tmp_path, caplog):
+    for name, level in (("cat", 10), ("dog", 200), ("eel", 0)):
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            Image.new("L", (4, 4), level + number).save(tmp_path / name / f"{number}.png")
+    broken = [tmp_path / "cat/0.png", tmp_path / "eel/0.png", tmp_path / "eel/1.png"]
+    for path in broken:
+        path.write_bytes(b"no picture")
+    found = gped.image_folder(tmp_path, (1, 4, 4))
+    assert list(found.refused) == broken
+    assert caplog.text.count("left out: ") == 3 and "0.png cannot be decoded as an image" in caplog.text
+    assert found.files == [tmp_path / "cat/1.png", tmp_path / "dog/0.png", tmp_path / "dog/1.png"]
+    assert found.images[:, 0, 0, 0].tolist() == [11, 200, 201]
+    assert found.classes == ("cat", "dog") and found.labels.tolist() == [0, 1, 1]
+
+
+def test_a_folder_in_which_no_image_can_be_read_is_an_error(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.png").write_bytes(b"no picture")
+    with pytest.raises(gped.data.DataError, match=r"0\.png cannot be decoded .* for 2 more: nothing is left"):
         gped.image_folder(tmp_path, (1, 4, 4))

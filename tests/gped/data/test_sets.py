@@ -17,5 +17,5 @@ def test_a_damaged_cache_is_refused_with_a_remedy(content, tmp_path):
     data.load("Textures", "test", cache=tmp_path)
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-1000] if content is None else content)
-    with pytest.raises(data.DataError, match=r"Textures.*\.npz is damaged .*Delete it and run again"):
+    with pytest.raises(data.DataError, match=r"Textures.*\.npz is damaged .*Move it away and run again"):
         data.load("Textures", "test", cache=tmp_path)

@@ -1,6 +1,7 @@
 """Recorded readings are the chain's, and bad files are refused."""
 
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_only_the_reading_that_is_due_can_be_appended(make_chain, tmp_path):
         first, second, *_ = chain
         with pytest.raises(ValueError, match=r"the reading at step 14 .* is not the one that is due, at step 12"):
             recorder.append(second)
-    short = first._replace(log_probabilities=first.log_probabilities[:1])
+    short = first._replace(said=first.said[:1])
     with (
         gped.Recorder(tmp_path / "readings", make_chain()) as recorder,
         pytest.raises(ValueError, match=r"shape \(1, 3\) is not the one that is due"),
@@ -107,12 +108,73 @@ def test_only_the_reading_that_is_due_can_be_appended(make_chain, tmp_path):
         recorder.append(short)
 
 
-@pytest.mark.parametrize("header", [b"17", b"\xff\xfe", b"{}"])
+@pytest.mark.parametrize(
+    "header",
+    [b"17", b"\xff\xfe", b"{}", b"[" * 100_000, b'{"inputs": ' + b"[" * 100_000],
+    ids=["a number", "no text", "empty", "deep", "deeper"],
+)
 def test_a_header_of_nonsense_is_refused(header, tmp_path):
     path = tmp_path / "readings"
-    path.write_bytes(b"GPEDREAD" + len(header).to_bytes(8, "little") + header)
+    path.write_bytes(_head(header))
     with pytest.raises(ValueError, match="readings: its header is truncated or damaged"):
         gped.Recording(path, random_images(TINY_DENSE, 40))
+
+
+def _head(header: bytes) -> bytes:
+    return b"GPEDREAD" + len(header).to_bytes(8, "little") + header + zlib.crc32(header).to_bytes(4, "little")
+
+
+def _with_header(content: bytes, **changes: object) -> bytes:
+    """The same readings under a header that says something else, and has the right checksum."""
+    length = int.from_bytes(content[8:16], "little")
+    header = json.loads(content[16 : 16 + length]) | changes
+    return _head(json.dumps(header).encode()) + content[16 + length + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"last_step": 10**30}, "last_step of the readings is 1000000000000000000000000000000: it must be at most"),
+        ({"steps": 10**30, "last_step": 10**30}, "steps of the readings is 10+: it must be at most"),
+        ({"size": 10**12}, "size of the readings is 1000000000000: it must be at most"),
+        (
+            {"size": 10**6, "values": 10**6},
+            "a reading of 1000000 values for each of 1000000 inputs would take over 2 GB",
+        ),
+        ({"inputs": 10**12}, "inputs of the readings is 1000000000000: it must be at most"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_header_that_asks_for_the_impossible_is_refused(changes, sentence, make_chain, tmp_path):
+    path = gped.record(make_chain(), tmp_path / "readings").path
+    path.write_bytes(_with_header(path.read_bytes(), **changes))
+    with pytest.raises(ValueError, match=rf"readings: its header is truncated or damaged \({sentence}"):
+        gped.Recording(path, make_chain().inputs)
+
+
+def test_a_bit_that_flipped_in_the_header_is_noticed(make_chain, tmp_path):
+    """A burn-in of 11 instead of 10 steps would give the same readings, and another schedule of learning rates."""
+    path = gped.record(make_chain(), tmp_path / "readings").path
+    content = path.read_bytes()
+    assert b'"burn_in": 10,' in content
+    path.write_bytes(content.replace(b'"burn_in": 10,', b'"burn_in": 11,'))
+    with pytest.raises(ValueError, match=r"header is truncated or damaged .*checksum"):
+        gped.Recording(path, make_chain().inputs)
+
+
+@pytest.mark.parametrize("index", [40, -1, 2**31 - 1])
+def test_a_reading_about_an_input_that_is_not_there_is_refused(index, make_chain, tmp_path):
+    """U_o would write beyond its table, or to the wrong end of it."""
+    recording = gped.record(make_chain(), tmp_path / "readings")
+    content = bytearray(recording.path.read_bytes())
+    size = recording.info.record.itemsize
+    record = np.frombuffer(bytes(content[-size:]), recording.info.record).copy()
+    record["indices"][0, 3] = index
+    record["checksum"] = zlib.crc32(record.tobytes()[:-4])
+    content[-size:] = record.tobytes()
+    recording.path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"readings: reading 24 of 25 is about inputs .*{index}.* there are only 40"):
+        list(recording)
 
 
 def test_the_format_is_what_its_description_says(make_chain, tmp_path):
@@ -123,8 +185,9 @@ def test_the_format_is_what_its_description_says(make_chain, tmp_path):
     length = int(np.frombuffer(content, "<u8", 1, 8)[0])
     header = json.loads(content[16 : 16 + length])
     assert content[:8] == b"GPEDREAD"
-    assert (header["size"], header["classes"]) == (15, 3)
-    first = content[16 + length :][: 8 + 15 * 4 + 15 * 3 * 4 + 4]
+    assert (header["size"], header["likelihood"], header["values"]) == (15, "categorical", 3)
+    assert content[16 + length :][:4] == zlib.crc32(content[16 : 16 + length]).to_bytes(4, "little")
+    first = content[16 + length + 4 :][: 8 + 15 * 4 + 15 * 3 * 4 + 4]
     log_p = np.frombuffer(first, "<f4", 45, 8 + 60).reshape(15, 3)
     assert int.from_bytes(first[:8], "little") == 12
     np.testing.assert_allclose(np.exp(log_p).sum(1), 1, rtol=1e-5)

@@ -1,9 +1,13 @@
 """What the chain does besides sampling: readings, views, and refusals."""
 
 import copy
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import gped
 from tests.helpers import TINY_CONV, TINY_DENSE, Listening, random_images, same
@@ -13,7 +17,7 @@ from tests.helpers import TINY_CONV, TINY_DENSE, Listening, random_images, same
 def test_parameters_are_views_of_one_vector_and_the_sampler_is_given_their_gradients(architecture, make_chain):
     chain = make_chain(architecture, batch_size=60, sampler=Listening(1e-3))
     plain = copy.deepcopy(chain.network)
-    log_likelihood = gped.categorical(plain(chain.labelled[:]), chain.labels).sum()
+    log_likelihood = -nn.functional.cross_entropy(plain(chain.labelled[:]), chain.labels, reduction="sum")
     log_likelihood.backward()
     chain.step()
 
@@ -34,7 +38,7 @@ def test_a_reading_says_what_the_draw_at_its_step_thinks(make_chain):
     for reading in chain:
         expected = torch.log_softmax(chain.network(chain.inputs[reading.indices]), 1)
         assert reading.step == chain.t
-        assert torch.equal(reading.log_probabilities, expected)
+        assert torch.equal(reading.said, expected)
 
 
 def test_a_longer_chain_extends_a_shorter_one(make_chain):
@@ -43,7 +47,7 @@ def test_a_longer_chain_extends_a_shorter_one(make_chain):
     for one, other in zip(short, long, strict=False):
         assert one.step == other.step
         assert torch.equal(one.indices, other.indices)
-        assert torch.equal(one.log_probabilities, other.log_probabilities)
+        assert torch.equal(one.said, other.said)
 
 
 def test_the_global_generator_and_the_number_of_threads_are_left_alone(make_chain):
@@ -126,7 +130,23 @@ def test_the_callers_module_is_left_as_it_is_and_serves_for_another_chain():
     ]
     first, second = (list(chain) for chain in chains)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
-    assert all(torch.equal(a.log_probabilities, b.log_probabilities) for a, b in zip(first, second, strict=True))
+    assert all(torch.equal(a.said, b.said) for a, b in zip(first, second, strict=True))
+
+
+def test_a_teacher_with_dropout_is_asked_and_moved_without_it():
+    """Because p(y|x, θ) must be a function of θ: a draw says the same whenever it is asked."""
+    images, labels = random_images(TINY_DENSE, 30), torch.arange(30) % 3
+    plain = gped.Network(TINY_DENSE, 3, gped.stream(0, "θ"))
+    dropping = torch.nn.Sequential(*copy.deepcopy(plain), torch.nn.Dropout(0.5)).train()
+    options = {"steps": 10, "burn_in": 0, "thinning": 1, "batch_size": 10}
+    references = [gped.Reference(images, every=1) for _ in range(2)]
+    said = [
+        list(gped.Chain(network, images, labels, images, gped.SGLD(1e-3), **options, references={"test": reference}))
+        for network, reference in zip((plain, dropping), references, strict=True)
+    ]
+    assert all(same(one, other) for one, other in zip(*said, strict=True))
+    np.testing.assert_array_equal(*(reference.result()["predictive"] for reference in references))
+    assert dropping.training  # the caller's own
 
 
 def test_the_step_size_of_each_step_is_that_of_its_number(make_chain):
@@ -146,6 +166,26 @@ def test_images_and_filters_are_channels_last(make_chain):
     chain = make_chain(gped.Architecture((3, 12, 12), (4, 6), 3, (8,)))
     assert chain.inputs[:2].is_contiguous(memory_format=torch.channels_last)
     assert all(p.is_contiguous(memory_format=torch.channels_last) for p in chain.network.parameters() if p.dim() == 4)
+
+
+@pytest.mark.parametrize("sampler", [gped.SGLD, gped.SGHMC, 1e-3, "SGLD"], ids=str)
+def test_a_class_is_not_taken_for_a_sampler(sampler, make_chain):
+    with pytest.raises(ValueError, match=r"the sampler is .*: it must be one such as gped\.SGLD\(step_size\)"):
+        make_chain(sampler=sampler)
+
+
+@pytest.mark.parametrize("device", ["cuda", torch.device("cuda"), "gpu"], ids=repr)
+def test_a_device_that_is_not_there_gets_a_sentence(device, make_chain):
+    if torch.cuda.is_available() and str(device) == "cuda":
+        pytest.skip("there is a GPU here")
+    sentence = rf"the device '{device}' cannot be used here: .*Use 'cpu'"
+    with pytest.raises(ValueError, match=sentence):
+        make_chain(device=device)
+    network = gped.Network(TINY_DENSE, 3, gped.stream(0, "member"))
+    with pytest.raises(ValueError, match=sentence):
+        gped.Ensemble([network], random_images(TINY_DENSE, 3), device=device)
+    with pytest.raises(ValueError, match=sentence):
+        gped.Inputs(random_images(TINY_DENSE, 3)).to(device)
 
 
 def test_a_chain_computes_with_one_thread_unless_told_otherwise(make_chain):
@@ -201,7 +241,7 @@ def test_a_network_that_works_in_place_does_not_change_the_data_and_one_with_vie
     data = images, torch.arange(20) % 3, images, gped.SGLD(1e-4)
     list(gped.Chain(Tutorial(flatten=True), *data, **options, references={"test": reference}))
     assert torch.equal(images, before)
-    with pytest.raises(ValueError, match=r"the network cannot take an input of shape \(3, 8, 8\).*use \.flatten"):
+    with pytest.raises(ValueError, match=r"the network cannot take inputs of shape \(3, 8, 8\).*use \.flatten"):
         gped.Chain(Tutorial(flatten=False), *data, **options)
 
 
@@ -216,10 +256,12 @@ def test_labels_that_are_no_class_numbers_are_refused(labels):
 
 
 def test_a_likelihood_that_does_not_give_one_number_per_input_is_refused(make_chain):
-    chain = make_chain()
-    chain.log_likelihood = lambda outputs, targets: torch.log_softmax(outputs, 1)
+    class Wide(gped.Categorical):
+        def log_likelihood(self, outputs, targets):
+            return torch.log_softmax(outputs, 1)
+
     with pytest.raises(ValueError, match=r"shape \(20, 3\) for 20 inputs"):
-        chain.step()
+        make_chain(likelihood=Wide).step()
 
 
 def test_a_draw_that_is_not_finite_is_neither_read_nor_averaged(make_chain):
@@ -248,3 +290,19 @@ def test_a_chain_that_stands_beyond_the_step_goes_on_from_where_it_stands(make_c
         chain.step()
     assert next(chain.run(after=20))[0] == 31
     assert [step for step, _ in chain.run(after=31)] == list(range(32, 61))
+
+
+def test_neither_chain_nor_students_make_torch_import_its_compiler_or_algebra():
+    """It does so at the first gradient of several numbers, or at the first step of an optimiser: for a second each."""
+    code = (
+        "import sys, gped, torch\n"
+        "network = gped.Architecture(input_shape=(1, 2, 2), channels=(), kernel=0, hidden=(3,))\n"
+        "x, y = torch.rand(20, 1, 2, 2), torch.arange(20) % 2\n"
+        "teacher = gped.Network(network, 2, gped.stream(0, 'start'))\n"
+        "settings = {'steps': 9, 'thinning': 2}\n"
+        "chain = gped.Chain(teacher, x, y, x, gped.SGLD(1e-4), burn_in=1, batch_size=5, **settings)\n"
+        "gped.distill(chain, [gped.joint(network, 2, **settings)])\n"
+        "print(sorted({'sympy', 'torch._dynamo'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

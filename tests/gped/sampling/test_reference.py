@@ -13,11 +13,12 @@ def test_the_reference_is_the_mean_over_the_draws_that_count(make_chain):
     reference = gped.Reference(
         inputs, every=4, expectations={e.name: e.g for e in (gped.predictive, gped.entropy, gped.variance)}
     )
-    chain = make_chain(references={"test": reference}, steps=101, burn_in=10, further_steps=20)
+    burn_in = 8  # where the reference would be asked, if the draw at t = B counted
+    chain = make_chain(references={"test": reference}, steps=101, burn_in=burn_in, further_steps=20)
     draws = []
     while chain.t < 121:
         chain.step()
-        if 10 < chain.t <= 101 and chain.t % 4 == 0:
+        if burn_in < chain.t <= 101 and chain.t % 4 == 0:
             log_p = torch.log_softmax(chain.network(chain.labelled.scaling(inputs)), 1).detach()
             draws.append(log_p.exp().double().numpy())
     draws = np.stack(draws)

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 import gped
-from gped.sampling.chain import categorical
 from tests.helpers import (
     NOISE_PRECISION,
     OBSERVATIONS,
@@ -16,8 +15,8 @@ from tests.helpers import (
     Listening,
     Louder,
     check_stationary_distribution,
-    gaussian,
     gaussian_chain,
+    hearing,
 )
 
 
@@ -57,7 +56,7 @@ def test_one_step_equals_that_of_posteriors_at_half_the_step_size_with_the_same_
     def log_posterior(parameters: dict[str, Tensor], batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         outputs = torch.func.functional_call(network, parameters, (batch[0],))
         log_prior = -prior / 2 * parameters["weight"].square().sum()
-        return categorical(outputs, batch[1]).sum() + log_prior, outputs
+        return -nn.functional.cross_entropy(outputs, batch[1], reduction="sum") + log_prior, outputs
 
     transform = posteriors.sgmcmc.sgld.build(log_posterior, lr=step_size / 2)
     state = transform.init({"weight": network.weight.detach().clone()})
@@ -73,23 +72,20 @@ def test_one_step_equals_that_of_posteriors_at_half_the_step_size_with_the_same_
 
 
 def test_passes_over_the_data_are_reshuffled_and_without_replacement():
-    chain = gaussian_chain(gped.SGLD(1e-3), batch_size=3)
-    seen: list[int] = []
+    batches: list[Tensor] = []
+    chain = gaussian_chain(gped.SGLD(1e-3), batch_size=3, likelihood=hearing(batches))
     targets = chain.labels[:, 0].tolist()
-    chain.log_likelihood = lambda outputs, y: (
-        seen.extend(targets.index(v) for v in y[:, 0].tolist()) or gaussian(outputs, y)
-    )
     for _ in range(6):
         chain.step()
+    seen = [targets.index(v) for y in batches for v in y[:, 0].tolist()]
     first, second = seen[:OBSERVATIONS], seen[OBSERVATIONS:]
     assert sorted(first) == sorted(second) == list(range(OBSERVATIONS))
     assert first != second
 
 
 def test_a_short_last_minibatch_is_scaled_to_the_whole_of_the_data():
-    chain = gaussian_chain(Listening(1e-3), batch_size=3)  # 8 observations: 3, 3, 2
     batches: list[Tensor] = []
-    chain.log_likelihood = lambda outputs, y: batches.append(y) or gaussian(outputs, y)
+    chain = gaussian_chain(Listening(1e-3), batch_size=3, likelihood=hearing(batches))  # 8 observations: 3, 3, 2
     for size in (3, 3, 2):
         theta = chain.theta.clone()
         chain.step()

@@ -82,7 +82,7 @@ def test_on_real_digits_the_deviance_beats_the_best_constant_where_the_absolute_
         gped.StudentSpec(
             layout,
             (gped.Target(gped.entropy_by(loss), "uo"),),
-            classes=10,
+            likelihood=10,
             steps=600,
             thinning=1,
             learning_rate=1.5e-3,

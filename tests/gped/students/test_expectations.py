@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import gped
-from tests.helpers import some_log_probabilities
+from tests.helpers import TINY_DENSE, random_images, some_log_probabilities, spec
 
 
 def test_the_expectations_are_their_formulas():
@@ -28,3 +28,15 @@ def test_entropy_is_exact_and_not_negative_where_a_draw_is_certain():
 def test_impossible_parameters_of_log_predictive_are_refused(temperature, smoothing):
     with pytest.raises(ValueError, match="of log_predictive is"):
         gped.log_predictive(temperature, smoothing)
+
+
+@pytest.mark.parametrize(
+    "g", [lambda log_p: log_p.max(1), lambda log_p: log_p.exp().amax(1).numpy(), lambda log_p: 0.5]
+)
+def test_a_function_that_gives_no_tensor_is_refused_at_once(g, make_chain):
+    """Such as .max(1), which gives the greatest values and where they are."""
+    target = gped.Target(gped.Expectation("top", g, gped.Linear()), "us")
+    with pytest.raises(ValueError, match=r"'top' gives a (max|ndarray|float): it must give a tensor.* use \.amax\(1\)"):
+        spec(target)
+    with pytest.raises(ValueError, match="'top' gives a "):
+        make_chain(references={"test": gped.Reference(random_images(TINY_DENSE, 3), 10, {"top": g})})

@@ -57,8 +57,8 @@ def test_impossible_heads_are_refused():
 
 
 def decomposed(alphas: np.ndarray) -> uncertainty.Uncertainty:
-    probabilities, entropy = gped.Dirichlet().spread(torch.tensor(alphas))
-    return uncertainty.decompose(probabilities.numpy(), entropy.numpy())
+    told = gped.Dirichlet().tells(torch.tensor(alphas))
+    return uncertainty.decompose(told["probabilities"].numpy(), told["data"].numpy())
 
 
 def test_the_dirichlet_decomposition_agrees_with_monte_carlo():
@@ -80,24 +80,24 @@ def test_a_sharp_dirichlet_has_the_entropy_of_its_mean_and_no_knowledge_uncertai
 
 @pytest.mark.parametrize("classes", [2, 3, 10])
 @pytest.mark.parametrize(("least", "most"), [(-12, -6), (-3, 3), (6, 12), (-12, 12)], ids=str)
-def test_the_spread_of_a_dirichlet_is_exact_for_small_and_huge_concentrations(classes, least, most):
+def test_what_a_dirichlet_tells_is_exact_for_small_and_huge_concentrations(classes, least, most):
     alphas = 10 ** np.random.default_rng(classes).uniform(least, most, (500, classes))
-    said = gped.Dirichlet().spread(torch.tensor(alphas))
+    said = gped.Dirichlet().tells(torch.tensor(alphas))
     total = alphas.sum(1, keepdims=True)
     entropy = (alphas / total * (scipy.special.digamma(total + 1) - scipy.special.digamma(alphas + 1))).sum(1)
     means = np.stack([scipy.stats.dirichlet(alpha).mean() for alpha in alphas])
-    np.testing.assert_allclose(said.probabilities, means, rtol=1e-12, atol=0)
-    np.testing.assert_allclose(said.entropy, entropy, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(said["probabilities"], means, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(said["data"], entropy, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.3, 0.7), (1.0, 1.0), (2.0, 30.0), (400.0, 100.0)])
 def test_the_expected_entropy_of_two_classes_is_its_integral(a, b):
     integral = scipy.stats.beta(a, b).expect(lambda p: scipy.stats.entropy([p, 1 - p]))
-    said = gped.Dirichlet().spread(torch.tensor([[a, b]], dtype=torch.float64))
-    assert said.entropy.item() == pytest.approx(integral, rel=1e-6)
+    said = gped.Dirichlet().tells(torch.tensor([[a, b]], dtype=torch.float64))
+    assert said["data"].item() == pytest.approx(integral, rel=1e-6)
 
 
 def test_only_a_dirichlet_knows_how_the_draws_differ():
     predictions = torch.softmax(random(6, 4), 1)
     for head in (gped.Softmax(), gped.Linear(), gped.Exponential()):
-        assert head.spread(predictions) is None
+        assert head.tells(predictions) == {}

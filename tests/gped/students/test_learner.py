@@ -12,7 +12,7 @@ def test_the_learning_rate_is_halved_by_steps_after_the_burn_in_and_starts_again
     spec = gped.StudentSpec(
         TINY_DENSE,
         (PREDICTIVE,),
-        classes=3,
+        likelihood=gped.Categorical(3),
         steps=40,
         thinning=2,
         learning_rate=0.08,
@@ -45,14 +45,14 @@ def test_a_student_that_diverges_is_named_and_does_not_take_the_others_with_it(m
 
 def test_an_expectation_that_is_not_finite_is_named(make_chain):
     rare = gped.Expectation("rare", lambda p: 1 / (p[:, 1] > p[:, [0, 2]].amax(1)).logical_not(), gped.Linear())
-    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(rare, "us"),), classes=3, steps=60, thinning=2)
+    spec = gped.StudentSpec(TINY_DENSE, (gped.Target(rare, "us"),), 3, steps=60, thinning=2)
     with pytest.raises(gped.StudentDivergedError, match="its expectation 'rare' is not finite"):
         gped.distill(make_chain(), [spec])
 
 
 def test_the_seed_decides_initialisation_and_dropout_both(make_chain):
     chain = make_chain()
-    learners = [gped.Learner(gped.joint(TINY_DENSE, **COMMON, dropout=0.5, seed=s), chain) for s in (0, 1)]
+    learners = [gped.Learner(gped.joint(TINY_DENSE, 3, **COMMON, dropout=0.5, seed=s), chain) for s in (0, 1)]
     first, second = (learner.network for learner in learners)
     assert not torch.equal(first.weighted[0].weight, second.weighted[0].weight)
     second.load_state_dict(first.state_dict())
@@ -68,7 +68,7 @@ def test_a_student_stops_listening_at_its_last_step(make_chain):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"classes": 4}, "the student has 4 classes, but the readings have 3"),
+        ({"likelihood": 4}, "the student has 4 classes, but the readings have 3"),
         ({"thinning": 3}, "thinning is 3, but there is a reading every 2 steps"),
         ({"steps": 62}, "listens until step 62, but the chain's last step T is 60"),
         ({"steps": 10}, "burn-in lasts until 10"),
@@ -79,7 +79,12 @@ def test_a_student_that_does_not_suit_the_readings_is_refused_before_any_work(op
     chain = make_chain()
     with pytest.raises(ValueError, match=message):
         gped.distill(
-            chain, [gped.StudentSpec(**({"architecture": TINY_DENSE, "targets": (PREDICTIVE,)} | COMMON | options))]
+            chain,
+            [
+                gped.StudentSpec(
+                    **({"architecture": TINY_DENSE, "targets": (PREDICTIVE,), "likelihood": 3} | COMMON | options)
+                )
+            ],
         )
     assert chain.t == 0
 

@@ -34,7 +34,7 @@ def hand_made(specification: gped.StudentSpec, outputs: torch.Tensor, make_chain
 
 def test_the_prediction_of_a_joint_student_is_what_its_outputs_mean(make_chain):
     said = hand_made(
-        gped.joint(TINY_DENSE, **COMMON), torch.tensor([0.0, np.log(2), np.log(5), np.log(0.3)]), make_chain
+        gped.joint(TINY_DENSE, 3, **COMMON), torch.tensor([0.0, np.log(2), np.log(5), np.log(0.3)]), make_chain
     )
     p = np.array([1, 2, 5]) / 8
     total = -(p * np.log(p)).sum()
@@ -45,7 +45,7 @@ def test_the_prediction_of_a_joint_student_is_what_its_outputs_mean(make_chain):
 
 
 def test_the_prediction_of_an_end2_student_is_that_of_its_dirichlet(make_chain):
-    said = hand_made(gped.end2(TINY_DENSE, **COMMON), torch.tensor([0.0, 1.0, 2.0]), make_chain)
+    said = hand_made(gped.end2(TINY_DENSE, 3, **COMMON), torch.tensor([0.0, 1.0, 2.0]), make_chain)
     alpha = np.exp([0.0, 1.0, 2.0])
     p = alpha / alpha.sum()
     draws = np.random.default_rng(0).dirichlet(alpha, 400_000)
@@ -91,8 +91,8 @@ def meaning(kind: str, z: np.ndarray) -> dict[str, np.ndarray]:
 
 
 SPECIFICATIONS = {
-    "joint": gped.joint(TINY_DENSE, **COMMON),
-    "end2": gped.end2(TINY_DENSE, **COMMON),
+    "joint": gped.joint(TINY_DENSE, 3, **COMMON),
+    "end2": gped.end2(TINY_DENSE, 3, **COMMON),
     "predictive": spec(PREDICTIVE),
     "entropy": spec(gped.Target(gped.entropy, "uo")),
     "variance": spec(gped.Target(gped.variance, "uo")),

@@ -1,7 +1,11 @@
 """A trained student: asked, saved and loaded without its teacher."""
 
+import random
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +14,14 @@ import safetensors.torch
 import torch
 
 import gped
+from gped.students import student_file
 from gped.support.files import NotWrittenError
-from tests.helpers import COMMON, PREDICTIVE, TINY_CONV, TINY_DENSE, random_images, spec, trained
+from tests.helpers import COMMON, PREDICTIVE, TINY_CONV, TINY_DENSE, merged, random_images, spec, trained
 
 
 def test_a_student_file_alone_is_enough(make_chain, tmp_path):
     images = random_images(TINY_CONV, 9, "test")
-    for specification in (gped.joint(TINY_CONV, **COMMON), gped.end2(TINY_CONV, dropout=0.3, **COMMON)):
+    for specification in (gped.joint(TINY_CONV, 3, **COMMON), gped.end2(TINY_CONV, 3, dropout=0.3, **COMMON)):
         student = trained(make_chain, specification)
         student.save(tmp_path / "student.safetensors")
         loaded = gped.load_student(tmp_path / "student.safetensors")
@@ -24,7 +29,7 @@ def test_a_student_file_alone_is_enough(make_chain, tmp_path):
         for field in ("probabilities", "total", "data", "knowledge"):
             np.testing.assert_array_equal(getattr(said, field), getattr(expected, field))
         np.testing.assert_allclose(said.probabilities.sum(1), 1)
-        assert (loaded.updates, loaded.classes) == (25, 3)
+        assert (loaded.updates, loaded.input_shape) == (25, (1, 10, 10))
         assert loaded.specification == student.specification == specification.describe()
         assert not list(tmp_path.glob("*.part"))
 
@@ -37,7 +42,7 @@ def test_the_scaling_of_pixels_travels_with_the_student(make_chain, tmp_path):
     chain = gped.Chain(
         network, inputs, labels, inputs, gped.SGLD(1e-3), steps=60, burn_in=10, thinning=2, batch_size=20
     )
-    (student,) = gped.distill(chain, [gped.joint(TINY_DENSE, **COMMON)])
+    (student,) = gped.distill(chain, [gped.joint(TINY_DENSE, 3, **COMMON)])
     student.save(tmp_path / "student")
     loaded = gped.load_student(tmp_path / "student")
     assert loaded.scaling == scaling
@@ -60,10 +65,10 @@ def test_a_users_own_expectation_takes_a_few_lines(make_chain, tmp_path):
     assert (said.expectations["confidence"] > 0.2).all() and (said.expectations["confidence"] < 1.1).all()
 
 
-@pytest.mark.parametrize("bad", ["truncated", "foreign", "another safetensors", "lying about its layers"])
+@pytest.mark.parametrize("bad", ["truncated", "foreign", "another safetensors", "empty", "Python"])
 def test_a_bad_student_file_is_refused(bad, make_chain, tmp_path):
     path = tmp_path / "student.safetensors"
-    student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
+    student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
     student.save(path)
     if bad == "truncated":
         path.write_bytes(path.read_bytes()[:-10])
@@ -72,14 +77,104 @@ def test_a_bad_student_file_is_refused(bad, make_chain, tmp_path):
     elif bad == "another safetensors":
         safetensors.torch.save_file({"weight": torch.zeros(3)}, path)
     else:
-        path.write_bytes(path.read_bytes().replace(b'\\"hidden\\": [12, 10]', b'\\"hidden\\": [12, 11]'))
-    with pytest.raises(ValueError, match=r"student\.safetensors is (truncated or not|not|a damaged) .*student file"):
+        path.write_text("import gped\n" if bad == "Python" else "")
+    with pytest.raises(ValueError, match=r"student\.safetensors is (truncated or not|not) .*student file") as refusal:
         gped.load_student(path)
+    assert "delete" not in str(refusal.value).lower()  # it may be all that someone has of their work
+
+
+def test_a_bit_that_flipped_anywhere_in_a_student_file_is_noticed(make_chain, tmp_path):
+    path = tmp_path / "student.safetensors"
+    names = ("cat", "dog", "Löwe")
+    trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON, class_names=names)).save(path)
+    content = path.read_bytes()
+    header, choose = 8 + int.from_bytes(content[:8], "little"), random.Random(0)
+    for position in [*choose.sample(range(header), 500), *choose.sample(range(header, len(content)), 50)]:
+        flipped = bytearray(content)
+        flipped[position] ^= 1 << choose.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(
+            ValueError, match=r"student\.safetensors is (truncated or not|not|a damaged) .*student file"
+        ):
+            gped.load_student(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"architecture": {"hidden": [12, 50_000_000]}}, r"1\.bias has the shape \(10,\), but .* \(50000000,\)"),
+        ({"architecture": {"input_shape": [1, 8, 10**30]}}, r"0\.weight has the shape \(12, 64\), but .* 8000000000"),
+        ({"architecture": {"hidden": [12]}}, r"1\.bias has the shape \(10,\), but its layers need \(4,\)"),
+        ({"architecture": {"hidden": [12, 10, 4]}}, r"3\.bias has the shape None"),
+        ({"architecture": {"colour": 1}}, "unexpected keyword argument 'colour'"),
+        ({"heads": [["predictive", {"name": "softmax"}, 6], ["entropy", {"name": "linear"}, -2]]}, "is -2"),
+        ({"input_shape": ["eight"]}, "a side of the inputs is 'eight'"),
+        ({"class_names": ["cat"]}, "one for each of the 3 classes"),
+        ({"scaling": {"mean": [0.0], "std": [0.0]}}, "must all be positive"),
+        ({"updates": None}, "has no 'updates'"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_a_student_file_asks_for_is_checked_before_it_is_made(change, sentence, make_chain, tmp_path):
+    """Its checksum is right: someone made it so. A network of 50 million units would take 2.6 GB."""
+    path = tmp_path / "student.safetensors"
+    trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON)).save(path)
+    description, tensors = student_file.read(path)
+    changed = merged(description, change)
+    student_file.write(path, {name: value for name, value in changed.items() if value is not None}, tensors)
+    with allocating_little(), pytest.raises(ValueError, match=rf"is a damaged student file: .*{sentence}"):
+        gped.load_student(path)
+
+
+@contextmanager
+def allocating_little() -> Iterator[None]:
+    """Anything that takes more than a hundred megabytes fails."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + 10**8, limit[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "17", "{}", '{"architecture": ' + "9" * 5000 + "}"], ids=lambda t: t[:9]
+)
+def test_a_description_that_makes_no_sense_is_refused(text, tmp_path):
+    path, tensors = tmp_path / "student.safetensors", {"0.weight": torch.zeros(3, 4)}
+    entry = f"{student_file.FORMAT} {student_file._digest(text, tensors)}\n{text}"
+    safetensors.torch.save_file(tensors, path, {"gped": entry})
+    with pytest.raises(ValueError, match="is a damaged student file"):
+        gped.load_student(path)
+
+
+def test_names_of_classes_stay_with_the_student(make_chain, tmp_path):
+    names = ["cat", "dog", "Löwe, alt"]
+    student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON, class_names=names))
+    student.save(tmp_path / "student")
+    assert gped.load_student(tmp_path / "student").class_names == student.class_names == tuple(names)
+    without = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
+    assert without.class_names == ()
+    for one, other in zip(student.network.parameters(), without.network.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("names", ["abc", ["a", "b"], ["a", "b", "b"], ["a", "b", ""], [1, 2, 3]], ids=str)
+def test_names_that_are_not_one_for_each_class_are_refused(names):
+    with pytest.raises(ValueError, match=r"class_names is .*one for each"):
+        gped.joint(TINY_DENSE, 3, **COMMON, class_names=names)
+
+
+def test_a_folder_is_not_taken_for_a_student(tmp_path):
+    (tmp_path / "one.safetensors").touch()
+    with pytest.raises(ValueError, match=r"is a folder, and not a student file\. There is .*one\.safetensors"):
+        gped.load_student(tmp_path)
 
 
 def test_saving_leaves_an_older_student_alone_when_it_fails(make_chain, tmp_path):
     path = tmp_path / "student.safetensors"
-    student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
+    student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
     student.save(path)
     before = path.read_bytes()
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -94,7 +189,7 @@ def test_saving_leaves_an_older_student_alone_when_it_fails(make_chain, tmp_path
 
 
 def test_numbers_that_are_not_those_of_the_training_are_refused(make_chain):
-    student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
+    student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
     with pytest.raises(ValueError, match=r"numbers from -1 to 1, but this student was trained on pixels in \[0, 1\]"):
         student.predict(torch.linspace(-1, 1, 64).view(1, 1, 8, 8))
     with pytest.raises(ValueError, match="input 1 has values that are not finite"):
@@ -105,7 +200,7 @@ def test_numbers_that_are_not_those_of_the_training_are_refused(make_chain):
 
 
 def test_images_of_another_shape_are_refused(make_chain):
-    student = trained(make_chain, gped.joint(TINY_DENSE, **COMMON))
+    student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
     with pytest.raises(ValueError, match=r"shape \(1, 9, 9\), but this student reads \(1, 8, 8\)"):
         student.predict(torch.zeros(4, 1, 9, 9))
     with pytest.raises(ValueError, match="at least one"):

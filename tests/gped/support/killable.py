@@ -38,12 +38,12 @@ def make_chain(architecture: gped.Architecture) -> gped.Chain:
 
 
 def specifications(architecture: gped.Architecture) -> list[gped.StudentSpec]:
-    common = {"classes": 3, "steps": STEPS, "thinning": 2, "halving_every": 100}
+    common = {"steps": STEPS, "thinning": 2, "halving_every": 100}
     lasso = gped.GroupLasso(300.0, fine_tuning_steps=FURTHER, proximal=True)
     return [
-        gped.joint(architecture, estimator="uo", dropout=0.3, input_noise=0.01, **common),
-        gped.end2(architecture, **common),
-        gped.StudentSpec(architecture, (gped.Target(gped.predictive, "uo"),), pruning=lasso, **common),
+        gped.joint(architecture, 3, estimator="uo", dropout=0.3, input_noise=0.01, **common),
+        gped.end2(architecture, 3, **common),
+        gped.StudentSpec(architecture, (gped.Target(gped.predictive, "uo"),), 3, pruning=lasso, **common),
     ]
 
 

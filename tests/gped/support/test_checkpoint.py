@@ -1,6 +1,7 @@
 """Checkpoints: damaged ones are noticed, others' are refused, and writing them takes little."""
 
 import dataclasses
+import errno
 import logging
 import os
 import resource
@@ -137,19 +138,68 @@ def test_saving_takes_at_most_its_share_of_a_run(tmp_path, make_chain, monkeypat
     monkeypatch.setattr("gped.support.checkpoint.time.monotonic", lambda: clock[0])
     saves = []
 
-    class Slow(gped.Checkpoint):
+    class Costly(gped.Checkpoint):
         def save(self, step: int) -> bool:
             saves.append(step)
             self._cost, clock[0] = 3.0, clock[0] + 3
             self._saved_at = clock[0]
             return True
 
-    checkpoint = Slow(tmp_path, "slow", every=1.0, share=0.01)
+    checkpoint = Costly(tmp_path, "slow", every=1.0, share=0.01)
     for step in range(10_000):
         clock[0] += 0.5
         checkpoint.tick(step)
     assert saves[0] == 1  # after one second
     assert 0.005 < 3 * len(saves) / clock[0] < 0.011
+
+
+class Slow(gped.Checkpoint):
+    """By the clock, never due; ends after a step, before it can be saved, as if killed."""
+
+    def __init__(self, folder: Path, last: int) -> None:
+        super().__init__(folder, "slow", every=1e9)
+        self.last = last
+
+    def tick(self, step: int) -> None:
+        if step == self.last:
+            raise KeyboardInterrupt
+        super().tick(step)
+
+    @property
+    def newest(self) -> int | None:
+        return max((int(path.name.removeprefix("step-")) for path in self.folder.glob("step-*")), default=None)
+
+
+@pytest.mark.parametrize("last", [12, 13, 24, 25, 36, 49, 60])
+def test_a_kill_costs_at_most_a_fifth_of_the_steps_however_slow_the_disk(last, tmp_path, make_chain, caplog):
+    with Slow(tmp_path, last) as checkpoint, pytest.raises(KeyboardInterrupt):
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=checkpoint)
+    saved = checkpoint.newest
+    assert last - (saved or 0) <= 60 / 5
+    with caplog.at_level(logging.INFO, logger="gped"), gped.Checkpoint(tmp_path, "slow") as again:
+        gped.record(make_chain(), tmp_path / "readings", checkpoint=again)
+    assert (f"resumed from step {saved}" in caplog.text) == (last > 12)
+
+
+@pytest.mark.parametrize("thinning", [2, 6])
+def test_the_steps_of_a_recording_are_those_after_its_burn_in(thinning, tmp_path, make_chain):
+    """50 of 60: a fifth of them is 10 steps, and a student that listens at every sixth is saved every time."""
+    recording = gped.record(make_chain(thinning=thinning), tmp_path / "readings")
+    spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=thinning)
+    for last in recording.info.due[1::3]:
+        with Slow(tmp_path / str(last), last) as checkpoint, pytest.raises(KeyboardInterrupt):
+            gped.distill(recording, [spec], checkpoint=checkpoint)
+        assert last - (checkpoint.newest or 10) <= 50 / 5
+
+
+def test_saving_that_fails_is_not_tried_again_at_every_step(tmp_path, make_chain, monkeypatch, caplog):
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("gped.support.checkpoint._write", refuse)
+    with gped.Checkpoint(tmp_path, "full", every=1e9) as checkpoint:
+        gped.distill(make_chain(), [gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2)], checkpoint=checkpoint)
+    assert 4 <= caplog.text.count("could not be written") <= 5 and "No space left on device" in caplog.text
 
 
 def test_a_first_checkpoint_that_would_take_long_is_not_written_early(tmp_path, make_chain):

@@ -62,8 +62,9 @@ def test_a_running_job_shows_its_newest_line_and_counts_by_its_step(run):
     ]
 
 
-def test_students_tell_of_their_progress_as_chains_do(run):
-    touch(run / STUDENTS.log, "12:00:30 distilling: step 490 of 700 (70 %), 80 a second, 0:00:02 left, loss 0.3 0.4\n")
+@pytest.mark.parametrize("what", ["distilling", "training"])
+def test_students_and_networks_tell_of_their_progress_as_chains_do(run, what):
+    touch(run / STUDENTS.log, f"12:00:30 {what}: step 490 of 700 (70 %), 80 a second, 0:00:02 left, loss 0.3 0.4\n")
     first, line = status(run).splitlines()
     assert first == f"{run}: 21 % of the work done; {NOTHING}"
     assert line == "  cell a and 2 more: step 490 of 700 (70 %), 80 a second, 0:00:02 left, loss 0.3 0.4"
@@ -97,7 +98,35 @@ def test_the_file_of_jobs_is_what_its_description_says(run):
 
 def test_a_run_without_work_is_done(run):
     write_jobs(run, [])
-    assert status(run).startswith(f"{run}: 100 % of the work done")
+    assert status(run) == f"{run}: 100 % of the work done"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ({"ended": None}, ""),
+        ({"ended": None, "succeeded": True}, ""),  # started anew
+        ({"ended": "2026-01-01", "succeeded": True}, "; the run has ended"),
+        ({"ended": "2026-01-01", "succeeded": False}, "; the run has ended, but not all went well: see its logs"),
+        ({}, ""),
+        ([], ""),
+    ],
+)
+def test_a_run_that_has_ended_says_so(run, manifest, told):
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert status(run) == f"{run}: 0 % of the work done; {NOTHING}{told}"
+
+
+def test_watching_ends_with_the_run(run):
+    (run / "manifest.json").write_text('{"ended": null, "succeeded": true}')
+    command = [sys.executable, "-m", "gped.command", "status", str(run), "--watch", "0.05"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        assert [watching.stdout.readline() for _ in range(3)] == [f"{run}: 0 % of the work done; {NOTHING}\n"] * 3
+        for path in ("cell/readings.bin", "manifest.json"):
+            touch(run / path, '{"ended": "2026-01-01", "succeeded": true}')
+        lines = watching.stdout.read().splitlines()  # which comes back only when it has ended
+        assert watching.wait() == 0
+    assert lines[-1] == f"{run}: 60 % of the work done; 1 of 1 chains, 0 of 4 students; the run has ended"
 
 
 def test_a_folder_that_is_no_run_gets_a_sentence_with_those_that_are(run):

@@ -1,0 +1,1 @@
+"""A student from a folder of labelled images, without code: what `gped distill` reads, chooses, does and says."""
