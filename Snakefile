@@ -25,6 +25,7 @@ include: "workflow/rules/students.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/reproduction.smk"
+include: "workflow/rules/bdk.smk"
 
 
 rule all:

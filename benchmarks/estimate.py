@@ -1,8 +1,9 @@
-"""How many core-hours a preset takes on this machine, from a few seconds of measurement.
+"""How many core-hours a run takes on this machine, from a few seconds of measurement.
 
-python benchmarks/estimate.py reduced [mine.yaml …]     a preset by name; more files are laid over it
+python benchmarks/estimate.py reduced mine.yaml     a preset, and a file that is laid over it
 """
 
+import argparse
 import sys
 import time
 from functools import cache
@@ -22,7 +23,8 @@ from gped.support.suggestions import meant, missing
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # the workflow is not an installed package
 
-from workflow.experiments.matrix import Matrix  # noqa: E402
+from workflow.experiments.configuration import ConfigurationError, check  # noqa: E402
+from workflow.experiments.matrix import Matrix, chosen_models  # noqa: E402
 from workflow.experiments.models import MODELS  # noqa: E402
 from workflow.experiments.settings import teacher  # noqa: E402
 
@@ -53,7 +55,7 @@ class _Random:
     """Readings of random images, to learn from."""
 
     def __init__(self, architecture: Architecture) -> None:
-        self.info = gped.ReadingsInfo(1000, 10, 100, 1, 0, 10**9, 10**9)
+        self.info = gped.ReadingsInfo(1000, "categorical", 10, 100, 1, 0, 10**9, 10**9)
         self.available = self.info.due
         self.inputs = gped.Inputs(torch.randint(0, 256, (1000, *architecture.input_shape), dtype=torch.uint8))
 
@@ -62,7 +64,9 @@ class _Random:
 def update_seconds(architecture: Architecture) -> float:
     """One update of a student."""
     readings = _Random(architecture)
-    spec = gped.StudentSpec(architecture, (gped.Target(gped.predictive, "uo"),), 10, steps=10**9, thinning=1)
+    spec = gped.StudentSpec(
+        architecture, (gped.Target(gped.predictive, "uo"),), gped.Categorical(10), steps=10**9, thinning=1
+    )
     learner = gped.Learner(spec, readings)  # type: ignore[arg-type]
     indices, log_p = torch.arange(100), torch.log_softmax(torch.randn(100, 10), 1)
     x = readings.inputs[indices]
@@ -125,8 +129,17 @@ def file_of(name: str) -> Path:
 
 def main() -> None:
     """Print the estimate for the presets or files named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = "a preset by its name, or a configuration file; each is laid over those before it, and all over config.yaml"
+    parser.add_argument("configurations", nargs="*", metavar="PRESET or FILE", help=names)
+    config = configuration([file_of(name) for name in parser.parse_args().configurations])
+    config["models"] = chosen_models(config)
+    try:
+        check(config, yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text()))
+    except ConfigurationError as error:
+        sys.exit(f"The configuration cannot be run.\n{error}")
     torch.set_num_threads(1)
-    matrix = Matrix(configuration([file_of(argument) for argument in sys.argv[1:]]))
+    matrix = Matrix(config)
     table = estimate(matrix)
     hours = table.iloc[-1][["chain hours", "student hours"]].sum()
     print(table.to_string(index=False, float_format="%.1f"))

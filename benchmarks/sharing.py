@@ -48,8 +48,8 @@ def make_chain(steps: int = STEPS, thinning: int = 10, unlabelled: int = 6000, l
 def base_students(count: int, thinning: int, steps: int = STEPS, estimator: str = "uo") -> list[gped.StudentSpec]:
     """Students of the teacher's size that learn its predictive distribution."""
     targets = (gped.Target(gped.predictive, estimator),)
-    common = {"classes": 10, "steps": steps, "thinning": thinning, "dropout": 0.5}
-    return [gped.StudentSpec(FCNN_MNIST, targets, seed=seed, **common) for seed in range(count)]
+    common = {"steps": steps, "thinning": thinning, "dropout": 0.5}
+    return [gped.StudentSpec(FCNN_MNIST, targets, gped.Categorical(10), seed=seed, **common) for seed in range(count)]
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

@@ -70,8 +70,12 @@ def test_citation_and_changelog_have_the_version_of_the_package():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert (citation["version"], citation["license"]) == (PROJECT["version"], PROJECT["license"])
-    newest = re.search(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
-    assert PROJECT["version"] in newest.split()
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    versions = [re.fullmatch(r"(?:Unreleased: )?(\d+\.\d+\.\d+)", heading)[1] for heading in headings]
+    assert versions[0] == PROJECT["version"] == gped.__version__
+    numbers = [tuple(map(int, version.split("."))) for version in versions]
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert not any("Unreleased" in heading for heading in headings[1:])
 
 
 # The pictures
@@ -94,6 +98,16 @@ def check_that_no_boxes_overlap(picture: ElementTree.ElementTree) -> None:
             assert abs(x - other_x) >= width or abs(y - other_y) >= height
 
 
+@pytest.mark.parametrize("name", ["imports", "rulegraph"])
+def test_nothing_in_a_picture_is_cut_off_at_its_edge(name):
+    picture = ElementTree.parse(ROOT / f"docs/{name}.svg")
+    _, _, width, height = map(float, picture.getroot().get("viewBox").split())
+    for path in picture.iterfind(f"{SVG}path"):
+        points = re.findall(r"(\d+) (\d+)", re.sub(r"V\d+", "", path.get("d")))
+        assert len(points) >= 4
+        assert all(0 < int(x) < width and 0 < int(y) < height for x, y in points), path.findtext(f"{SVG}title")
+
+
 @pytest.fixture(scope="module")
 def rule_graph(tmp_path_factory) -> str:
     """Snakemake's, for the default configuration in an empty folder."""
@@ -107,7 +121,7 @@ def rule_graph(tmp_path_factory) -> str:
 @pytest.mark.slow
 def test_the_picture_of_the_rules_has_the_edges_of_the_rule_graph(rule_graph):
     rules = dict(re.findall(r'^\s*(\d+)\[label = "(\w+)"', rule_graph, re.MULTILINE))
-    plain = {number: re.sub(r"^(students|measure)_.*", r"\1", name) for number, name in rules.items()}
+    plain = {number: re.sub(r"^(teacher|students|measure)_.*", r"\1", name) for number, name in rules.items()}
     edges = {(plain[one], plain[other]) for one, other in re.findall(r"(\d+) -> (\d+)", rule_graph)}
     picture = ElementTree.parse(ROOT / "docs/rulegraph.svg")
     expected = [(one, other) for one, other in edges if other not in ("all_tables", one)]

@@ -13,7 +13,10 @@ from packaging.requirements import Requirement
 from gped.support import codehash
 from tests.helpers import ROOT
 
-WITH_TORCH, WITHOUT_TORCH = ("data", "students", "teacher"), ("claims", "compare", "draw", "measure", "summarise")
+WITH_TORCH, WITHOUT_TORCH = (
+    ("data", "ensemble", "latency", "network", "students", "teacher"),
+    ("bdk", "claims", "compare", "crate", "draw", "measure", "summarise"),
+)
 
 
 def run(*command: str, **options: object) -> subprocess.CompletedProcess[str]:

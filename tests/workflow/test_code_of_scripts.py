@@ -28,7 +28,7 @@ def test_a_chain_does_not_depend_on_how_students_learn_nor_they_on_how_it_runs()
     assert not {"chain", "distillation", "inputs", "network", "checkpoint"} & modules_of("measure")
 
 
-@pytest.mark.parametrize("stage", ["data", "teacher", "students"])
+@pytest.mark.parametrize("stage", ["data", "teacher", "students", "network", "ensemble"])
 def test_what_takes_long_does_not_depend_on_the_plan_nor_on_how_results_are_told(stage):
     """Of experiments, only on what the models are: their settings tell them everything else."""
     assert "workflow/reporting" not in rooms_of(stage)
@@ -37,10 +37,16 @@ def test_what_takes_long_does_not_depend_on_the_plan_nor_on_how_results_are_told
     assert ("models" in modules_of(stage)) == (stage != "data")
 
 
-@pytest.mark.parametrize("stage", ["measure", "draw", "compare", "claims", "summarise"])
+@pytest.mark.parametrize("stage", ["measure", "draw", "compare", "claims", "summarise", "bdk"])
 def test_what_tells_of_results_does_not_depend_on_how_they_come_about(stage):
     assert not {"gped/sampling", "gped/students", "gped/readings"} & rooms_of(stage)
     assert not {"plan", "settings", "resources", "configuration", "manifest"} & modules_of(stage)
+
+
+def test_neither_chains_nor_students_depend_on_how_the_sets_are_got():
+    getting = {"sets", "embedded", "official", "download", "decoding"}
+    assert getting <= modules_of("data")
+    assert not getting & (modules_of("teacher") | modules_of("students"))
 
 
 def test_tables_do_not_depend_on_drawings_nor_drawings_on_rows():

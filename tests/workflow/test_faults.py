@@ -199,12 +199,24 @@ def test_a_full_disk_ends_the_job_with_a_sentence_and_a_rerun_completes(project,
     cells = project / "results/slice/cells"
     with disk(cells, "size=500k"):
         said = fail(project)
-        assert "No space left on device" in said and "Make room, then run the same command again" in said
+        assert "No space left on device" in said and "make room or choose another folder, and run again" in said
         assert "Traceback" not in said
         subprocess.run(["mount", "-o", "remount,size=1g", cells], check=True)
         finish(project)
         assert resumed_steps(project, "teacher")[0] > 600  # of 1200: only the last seconds were done again
         assert results(project) == results(undisturbed)
+
+
+def test_a_full_disk_is_told_where_snakemake_speaks_also_when_the_log_is_on_that_disk(project):
+    run, kept = project / "results/slice", project / "kept"
+    run.rename(kept)
+    with disk(run, "size=7m"):  # 5 of which are the images
+        shutil.copytree(kept, run, dirs_exist_ok=True)
+        fail(project)
+        assert (run / "logs/fcnn-MNIST5k/n1000-m0-s0/teacher.log").stat().st_size < 100  # no room for the sentence
+    said = (project / "run.log").read_text()
+    assert re.search(r"NotWrittenError: cannot write .*readings: No space left on device\. .* make room", said), said
+    assert "cannot be written to: None" not in said
 
 
 def test_a_folder_that_cannot_be_written_to_is_named_before_anything_runs(project):
@@ -223,7 +235,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_anything_runs(projec
         ("results/slice/data/MNIST5k-test.npz", "truncated"),
     ],
 )
-def test_a_damaged_file_is_named_and_made_again_once_it_is_deleted(file, how, finished, undisturbed):
+def test_a_damaged_file_is_named_and_made_again_once_it_is_moved_away(file, how, finished, undisturbed):
     path, times = finished / file, (finished / file).stat()
     content = bytearray(path.read_bytes())
     if how == "truncated":
@@ -237,7 +249,7 @@ def test_a_damaged_file_is_named_and_made_again_once_it_is_deleted(file, how, fi
     process = snakemake(finished, reader)
     assert process.wait(600) != 0
     said = "".join(log.read_text() for log in finished.glob("results/slice/logs/**/*.log"))
-    assert re.search(rf"{re.escape(file)}\b.*(damaged|truncated).*[Dd]elete", said), said
+    assert re.search(rf"{re.escape(file)}\b.*(damaged|truncated).*[Mm]ove it away", said), said
     path.unlink()
     finish(finished, reader)
     assert results(finished).items() >= results(undisturbed).items()
@@ -260,10 +272,10 @@ def test_too_little_memory_is_said_in_a_sentence(finished):
     told = finished / paths.settings(Jobs.student(cell.path, student.slug))
     told.write_text(json.dumps({"training": training(matrix, cell, student), "student": asdict(student)}))
     command = [sys.executable, "-m", "workflow.scripts.students", "--readings", f"{CELL}/readings.bin", "--sets", *sets]
-    command += ["--settings", str(told.parent), "--checkpoints", "checkpoints"]
+    command += ["--settings", "results/slice/settings", "--checkpoints", "checkpoints", "--logs", "said.log"]
     command += ["--output", *paths.student_files(cell.path, student.slug)]
     limited = ["bash", "-c", 'ulimit -v 6000000; exec "$@"', "bash", *command]
     result = subprocess.run(limited, cwd=finished, env=ENVIRONMENT, capture_output=True, text=True)
     assert result.returncode == 1
-    assert "too little memory: lower students_per_job" in result.stderr, result.stderr
-    assert "Traceback" not in result.stderr
+    said = result.stderr + (finished / "said.log").read_text()
+    assert "too little memory: lower students_per_job" in said and "Traceback" not in said, said

@@ -57,7 +57,7 @@ def test_the_snippets_make_a_table_and_a_figure_and_run_no_chain_and_no_student_
     pd.testing.assert_frame_equal(table, expected(changed), rtol=1e-5)
     assert table["sureness"].between(0.1, 1).all() and table["sureness"].nunique() == len(table) == 7
     written = (changed / RUN / "tables/sureness_fcnn_mnist.md").read_text()
-    assert "**Mean probability of the likeliest class: FCNN on MNIST5k**" in written
+    assert "**Mean probability of the likeliest class: FCNN on MNIST5k (in MNIST's place)**" in written
     assert f"| {table['sureness'][0]:.3f} |" in written
     for form in ("pdf", "png"):
         assert (changed / RUN / f"figures/sureness.{form}").stat().st_size > 1000

@@ -18,6 +18,19 @@ def test_another_number_of_students_per_job_leaves_nothing_to_be_done(size, proj
     assert planned(project, "all_tables", "--config", f"students_per_job={size}") == {}
 
 
+def test_another_number_of_cells_per_job_trains_the_students_of_those_that_shared_one_and_runs_no_chain(project):
+    benchmarks = project / "results/tiny/benchmarks/fcnn-MNIST5k"
+    assert (benchmarks / "n100-m0-s7/teacher.tsv").exists() and not (benchmarks / "n100-m15-s7").exists()  # shared
+    plan = planned(project, "all_tables", "--config", "cells_per_job=1")
+    assert plan["students"] == 2 and not {"data", "teacher"} & plan.keys()
+
+
+def test_a_new_mask_runs_its_own_cells_and_no_other(changed):
+    edit(changed / "tests/tiny.yaml", "masks: [0, 15]", "masks: [0, 10, 15]")
+    plan = planned(changed, "all_tables")
+    assert (plan["teacher"], plan["students"]) == (2, 2) and "data" not in plan
+
+
 def test_data_that_have_moved_leave_nothing_to_be_done(changed):
     edit(changed / "config.yaml", "  root: data\n", "  root: /somewhere/else\n")
     assert planned(changed, "all_tables") == {}
@@ -25,7 +38,7 @@ def test_data_that_have_moved_leave_nothing_to_be_done(changed):
 
 
 def test_students_have_the_same_bytes_whatever_shares_their_job(project, changed):
-    cell = "results/tiny/cells/fcnn-MNIST5k/n200-m15-s0/students"
+    cell = "results/tiny/cells/fcnn-MNIST5k/n200-m15-s7/students"
     shutil.rmtree(changed / cell)
     tables = [f"results/tiny/tables/{name}.csv" for name in ("test_metrics_us_base", "tradeoff_predictive_fcnn_mnist")]
     for table in tables:
@@ -55,13 +68,13 @@ def test_a_new_width_trains_its_students_and_runs_no_chain(changed):
 
 
 def test_another_step_size_reruns_the_chains_of_its_model_and_their_students(changed):
-    edit(changed / "config.yaml", "step_size: 1.0e-4\n", "step_size: 1.1e-4\n")  # cnn_mnist's
+    edit(changed / "tests/tiny.yaml", "step_size: 4.0e-4", "step_size: 4.1e-4")  # cnn_mnist's
     plan = planned(changed, "all_tables")
     assert plan["teacher"] == 1 and plan["students"] == 4 and "data" not in plan
 
 
 def test_another_temperature_reruns_the_students_that_have_it_and_no_chain(changed):
-    edit(changed / "config.yaml", "end2: {temperature: 2.5", "end2: {temperature: 2.0")  # fcnn_mnist's
+    edit(changed / "tests/tiny.yaml", "end2: {temperature: 3.5", "end2: {temperature: 3.0")  # cnn_mnist's
     plan = planned(changed, "all_tables")
     assert plan["students"] == 1 and plan["measure"] == 4 and "teacher" not in plan
 
@@ -81,8 +94,8 @@ def test_comments_rerun_nothing(changed):
 @pytest.mark.parametrize(
     ("file", "old", "new", "reruns"),
     [
-        ("gped/sampling/sgld.py", "decay = 1 - eta", "decay = 1.0 - eta", {"teacher": 7, "students": 16}),
-        ("gped/students/heads.py", "outputs.exp()", "(0 + outputs).exp()", {"teacher": 0, "students": 16}),
+        ("gped/sampling/sgld.py", "decay = 1 - eta", "decay = 1.0 - eta", {"teacher": 6, "students": 15}),
+        ("gped/students/heads.py", "outputs.exp()", "(0 + outputs).exp()", {"teacher": 0, "students": 15}),
         ("gped/evaluation/metrics.py", "errors**2", "errors**2.0", {"teacher": 0, "students": 0, "measure": 14}),
         (
             "workflow/reporting/rows.py",
@@ -90,7 +103,7 @@ def test_comments_rerun_nothing(changed):
             "1.10 * before + 0",
             {"teacher": 0, "students": 0, "measure": 14},
         ),
-        ("workflow/reporting/drawings.py", "COLUMN, PAGE = 3.4", "COLUMN, PAGE = 3.5", {"measure": 0, "draw": 16}),
+        ("workflow/reporting/looks.py", "COLUMN, PAGE = 3.4", "COLUMN, PAGE = 3.5", {"measure": 0, "draw": 15}),
         ("workflow/experiments/plan.py", "EXPERIMENTS[number]", "str(EXPERIMENTS[number])", {"measure": 0, "draw": 0}),
     ],
 )

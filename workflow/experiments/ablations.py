@@ -95,12 +95,12 @@ def _slower(matrix: Matrix) -> Compared:
 
 
 def _entropy_loss(matrix: Matrix) -> Compared:
-    """Without masks, where entropies are small, and in the cell of experiments 3 and 4."""
+    """In the cell of experiments 3 and 4, and, if that has masks, without them, where entropies are small."""
     for role in matrix.models:
         configured = matrix.models[role]["students"]["entropy_loss"]
         students = [matrix.student(role, "entropy", estimator) for estimator in ESTIMATORS]
         students.append(matrix.student(role, "joint", "us"))
-        cells = dict.fromkeys([*matrix.full(role), *matrix.focus(role)])
+        cells = dict.fromkeys([*(matrix.full(role) if role in matrix.masked_roles else ()), *matrix.focus(role)])
         for cell, student, loss in product(cells, students, ("absolute", "squared", "deviance")):
             yield loss, cell, student if loss == configured else replace(student, variant=loss)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from workflow.experiments.ablations import ablations
 from workflow.experiments.matrix import Matrix
+from workflow.experiments.names import Cell
+from workflow.experiments.paper import PAPER_SETS
 from workflow.experiments.paths import Paths
 from workflow.experiments.tables import TABLES, Part, Table
 
@@ -64,34 +66,40 @@ def _parts(matrix: Matrix, name: str) -> Iterator[tuple[str, Part]]:
 
 
 def _masking(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
-    for role in matrix.masked_roles[:1]:
-        dataset = matrix.models[role]["dataset"]
-        images = {"images": paths.images(dataset, "test")}
-        options = {"side": 14, "data_seed": matrix.config["data_seed"]}
-        caption = (
-            "Test images before and after masking with a random square of 14 pixels. Masks raise the uncertainty of "
-            "the posterior."
-        )
-        yield Figure("masking", "masking", "masked images", dataset, 2, images, options, caption)
+    for role in matrix.masked_roles:
+        model = matrix.models[role]
+        side = model["focus"]["mask"] or max(model["masks"])
+        if side:
+            images = {"images": paths.images(model["dataset"], "test")}
+            options = {"side": side, "data_seed": matrix.config["data_seed"]}
+            share = Cell(role, model["dataset"], 1, side, 0).masking_rate
+            caption = (
+                f"Test images before and after masking with a random square of {side} pixels, {100 * share:.0f} % of "
+                "each image. Masks raise the uncertainty of the posterior."
+            )
+            called = matrix.called(model["dataset"])
+            yield Figure("masking", "masking", "masked images", called, 2, images, options, caption)
+            return
 
 
 def _robustness(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
     caption = (
         "How distillation fares as uncertainty grows: the teacher's test NLL, how much worse the student's is (U_s), "
-        "and the mean absolute error of the student's expected entropy (U_o), over training sizes and, where there "
-        "are masks, masking rates."
+        "and the mean absolute error (MAE) of the student's expected entropy (U_o), over training sizes and, where "
+        "there are masks, shares of masked pixels."
     )
     for file, part in _parts(matrix, "estimators"):
         numbers = {"numbers": paths.table(file)}
-        yield Figure(f"robustness_{part.name}", "robustness", "robustness", part.of, 2, numbers, {}, caption)
+        options = {"title": part.of}
+        yield Figure(f"robustness_{part.name}", "robustness", "robustness", part.of, 2, numbers, options, caption)
 
 
 def _tradeoffs(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
     caption = (
-        "What a student is worth against what it costs, in multiply-adds and in parameters. Grey: individual "
-        "students. Blue: those that no cheaper student of the same method beats. Dashed: the cost of the base "
-        "student, which has the teacher's architecture. Orange: the teacher. Left of each pair, every width "
-        "multiplier was tried; right, the largest student was pruned by group ℓ1/ℓ2 regularisation of several "
+        "What a student is worth against what it costs, in multiply-adds for one input and in parameters. Grey: "
+        "individual students. Blue: those that no cheaper student of the same method beats. Dashed: the cost of the "
+        "base student, which has the teacher's architecture. Orange: the teacher's ensemble. Left of each pair, every "
+        "width multiplier was tried; right, the largest student was pruned by group ℓ1/ℓ2 regularisation of several "
         "strengths and fine-tuned."
     )
     kinds = {
@@ -106,9 +114,9 @@ def _tradeoffs(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
             "images": paths.images(cells[0].dataset, "test"),
         }
         for what, shows in kinds[part.keys["target"]].items():
-            role = cells[0].role
-            name = f"tradeoff_{what}_{role}"
-            yield Figure(name, "tradeoff", shows, matrix.title(role), 3, inputs, {"what": what}, caption)
+            role, title = cells[0].role, matrix.description(cells[0].role)
+            options = {"what": what, "title": title}
+            yield Figure(f"tradeoff_{what}_{role}", "tradeoff", shows, title, 3, inputs, options, caption)
 
 
 def _comparison(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
@@ -116,9 +124,10 @@ def _comparison(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
         name, numbers = "comparison_gped_end2", {"numbers": tables}
         caption = (
             "Test accuracy and NLL of students that learn posterior expectations directly (GPED) and of students that"
-            " learn a Dirichlet distribution (EnD²), by estimator and student size. Dashed: the ensemble."
+            " learn a Dirichlet distribution (EnD²), by estimator and student size. Dashed: the ensemble. Every panel "
+            "has its own scale, and none starts at zero."
         )
-        yield Figure(name, name, "GPED and EnD²", "all models", 4, numbers, {}, caption)
+        yield Figure(name, name, "GPED and EnD²", "all models", 4, numbers, _titles(matrix), caption)
 
 
 def _joint_entropy(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
@@ -133,28 +142,40 @@ def _joint_entropy(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
         for need in parts["us_large"].needs
         if need.cell.seed == matrix.config["seeds"][0]
     ]
-    titles = {"titles": [matrix.title(role) for role in matrix.models]}
     caption = (
         "Expected entropy of each test input, by the ensemble (horizontal) and by the largest student trained with "
-        "U_s (vertical); the histograms are the marginals. On the green line the student agrees with the ensemble."
+        "U_s (vertical): the darker, the more inputs. The histograms are the marginals. On the green line the student "
+        "agrees with the ensemble."
     )
     name, inputs = "joint_entropy", {"panels": panels}
-    yield Figure(name, name, "expected entropies", "all models", 4, inputs, titles, caption)
+    yield Figure(name, name, "expected entropies", "all models", 4, inputs, _titles(matrix), caption)
+
+
+def _titles(matrix: Matrix) -> dict[str, Any]:
+    """What stands above the panels of each model, on two lines if it is long."""
+    return {"titles": [matrix.description(role).replace(" (", "\n(") for role in matrix.models]}
 
 
 def _published(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
-    numbers = {"numbers": paths.table("published_vs_reproduced")}
-    name, caption = "published_vs_reproduced", "Every result in the paper's tables against this run's."
-    yield Figure(name, name, "published against reproduced", "all numbers", None, numbers, {}, caption)
+    made = any(table.is_published and table.parts_in(matrix) for table in TABLES)
+    if made and any(model["dataset"] in PAPER_SETS for model in matrix.models.values()):
+        name = "published_vs_reproduced"
+        numbers = {"numbers": paths.table(name)}
+        caption = (
+            "Results in the paper's tables against this run's, as far as it makes them: on the line they are the same. "
+            "Filled: ours agrees with the published one. Bars are standard deviations over seeds."
+        )
+        yield Figure(name, name, "published against reproduced", "all numbers", None, numbers, {}, caption)
 
 
 def _schedule(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
     if any(one.name == "schedule" for here in ablations(matrix).values() for one in here):
         numbers = {"numbers": paths.table("ablations")}
-        models = ", ".join(matrix.title(role) for role in matrix.masked_roles)
+        models = ", ".join(matrix.description(role) for role in matrix.masked_roles)
         caption = (
             "How much worse students are than their teachers over training sizes, with the learning rate halved per "
-            "pass over the data, as published, and with the same schedule for every training size."
+            "pass over the data, as published, and with the same schedule for every training size. Bars are standard "
+            "deviations over seeds."
         )
         shows = "schedules of the learning rate"
         yield Figure("schedule", "schedule", shows, models, None, numbers, {}, caption, of_ablations=True)

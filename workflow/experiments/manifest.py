@@ -41,7 +41,7 @@ def refuse_another_preset(config: dict[str, Any], configfiles: list[Any]) -> Non
     if before != now:
         raise ConfigurationError(
             f"run: {run} was made with {', '.join(before)}, but this is {', '.join(now)}. Give this one another name "
-            f"(run: …), or delete {run}."
+            f"(run: …), or move {run} away."
         )
 
 
@@ -62,6 +62,7 @@ def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
         folder,
         first_started=_read(folder).get("first_started", now),
         started=now,
+        ended=None,
         gped=_version("gped"),
         **_commit(),
         python=platform.python_version(),
@@ -87,7 +88,8 @@ def finish(run: str, succeeded: bool) -> None:
     with (folder / "timings.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("job", "seconds", "cpu_seconds", "memory_mb"), *rows])
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    _update(folder, data_sha256=checksums, **({"finished": now} if succeeded else {}))
+    ended = {"ended": now, "succeeded": succeeded} | ({"finished": now} if succeeded else {})
+    _update(folder, data_sha256=checksums, **ended)
 
 
 def _commit() -> dict[str, Any]:

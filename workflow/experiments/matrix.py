@@ -9,10 +9,11 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from gped.data.images import true_name
 from gped.data.transformations import COPIES
 from workflow.experiments.models import MODELS
 from workflow.experiments.names import Cell, StudentId
-from workflow.experiments.paper import ESTIMATORS, PAPER_SETS, SIZES
+from workflow.experiments.paper import ESTIMATORS, PAPER_SETS, SET_OF, SIZES
 
 
 def chosen_models(config: dict[str, Any]) -> Any:
@@ -36,7 +37,11 @@ class Matrix:
     @property
     def is_on_the_papers_data(self) -> bool:
         """Whether its numbers can be set beside the published ones."""
-        return {model["dataset"] for model in self.models.values()} <= PAPER_SETS
+        return {self.called(model["dataset"]) for model in self.models.values()} <= PAPER_SETS
+
+    def called(self, name: str) -> str:
+        """What a set is called in tables: by its name, unless its files are not the official ones."""
+        return true_name(name, self.config["data"]["unofficial"])
 
     # Cells
 
@@ -76,7 +81,10 @@ class Matrix:
 
     def chain_lengths(self) -> list[tuple[str, str, int]]:
         """Model, data set and T of each model's chains."""
-        return [(self.focus(role)[0].model, m["dataset"], m["chain"]["steps"]) for role, m in self.models.items()]
+        return [
+            (self.focus(role)[0].model, self.called(model["dataset"]), model["chain"]["steps"])
+            for role, model in self.models.items()
+        ]
 
     # Students
 
@@ -134,7 +142,22 @@ class Matrix:
 
     def title(self, role: str) -> str:
         """A model with its data, for people."""
-        return f"{MODELS[role].name} on {self.models[role]['dataset']}"
+        return f"{MODELS[role].name} on {self.called(self.models[role]['dataset'])}"
+
+    def description(self, role: str) -> str:
+        """The same, with what the data stand for if they are not the paper's."""
+        return f"{self.title(role)}{self.in_whose_place(role)}"
+
+    def in_whose_place(self, role: str) -> str:
+        """What a model's data stand for, to be added to their name; nothing if they are the paper's."""
+        place = self.stand_ins.get(self.called(self.models[role]["dataset"]))
+        return f" (in {place}'s place)" if place else ""
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Sets that are not the paper's, and those in whose place they are."""
+        sets = {self.called(model["dataset"]): SET_OF[role] for role, model in self.models.items()}
+        return {name: place for name, place in sets.items() if name not in PAPER_SETS}
 
     @property
     def masked_roles(self) -> list[str]:

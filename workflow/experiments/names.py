@@ -19,8 +19,16 @@ class Cell:
     @property
     def path(self) -> str:
         """Its folder below cells/."""
-        variant = f"-{self.variant}" if self.variant else ""
-        return f"{self.model.lower()}-{self.dataset}/n{self.train_size}-m{self.mask}-s{self.seed}{variant}"
+        return self.path_in(self.row, self.seed)
+
+    @property
+    def row(self) -> str:
+        """The beginning of its path, which it has in common with cells that have other masks."""
+        return f"{self.model.lower()}-{self.dataset}/n{self.train_size}"
+
+    def path_in(self, row: str, seed: int | str) -> str:
+        """The same for another row and seed, each of which may be a wildcard."""
+        return f"{row}-m{self.mask}-s{seed}" + (f"-{self.variant}" if self.variant else "")
 
     @property
     def model(self) -> str:

@@ -4,6 +4,8 @@ PAPER_STEPS = 10**6
 """T of every published chain."""
 PAPER_SETS = frozenset({"MNIST", "CIFAR10"})
 """The published training sets."""
+SET_OF = {"fcnn_mnist": "MNIST", "cnn_mnist": "MNIST", "cnn_cifar10": "CIFAR10"}
+"""By models, what each is trained on."""
 ESTIMATORS = {"us": "U_s", "uo": "U_o"}
 """By their names in files, as they are printed."""
 SIZES = {"base": "base students", "large": "largest students"}

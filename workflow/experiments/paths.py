@@ -6,9 +6,13 @@
     cells/<model>-<set>/n<size>-m<mask>-s<seed>/               a cell: one teacher and its students
         readings.bin, reference.npz                            what its chain said, and the whole ensemble's verdict
         students/<slug>.safetensors, .npz                      a student, and its predictions
+        networks/<network>.safetensors, .json                  a network that SGD trained, and how good it is
+        ensembles/<teacher>.npz, <teacher>-student.…           what such networks say together, and their student
+        latency.json                                           how long students take for an image
     tables/<table>.csv, .md, .tex, .html                       numbers, and tables made of them
     figures/<figure>.pdf, .png                                 figures
     summary.html, report.html                                  the run in a minute, and as a whole
+    crate.zip                                                  its results with what they were made from
     logs/…/<job>.log, benchmarks/…/<job>.tsv                   what each job said, and what it took
     checkpoints/…                                              states of unfinished jobs
 
@@ -43,6 +47,10 @@ class Paths:
         """The ensemble's expectations."""
         return f"{self.run}/cells/{cell}/reference.npz"
 
+    def chain_files(self, cell: str) -> list[str]:
+        """Both."""
+        return [self.readings(cell), self.reference(cell)]
+
     def students(self, cell: str) -> str:
         """The folder of a cell's students."""
         return f"{self.run}/cells/{cell}/students"
@@ -55,6 +63,22 @@ class Paths:
         """The student itself, and its predictions."""
         return [f"{self.students(cell)}/{slug}.{form}" for form in STUDENT_FORMS]
 
+    def network(self, cell: str, name: str) -> list[str]:
+        """A network that SGD trained, and what is told of it."""
+        return [f"{self.run}/cells/{cell}/networks/{name}.{form}" for form in ("safetensors", "json")]
+
+    def ensemble(self, cell: str, teacher: str) -> str:
+        """What such networks say together."""
+        return f"{self.run}/cells/{cell}/ensembles/{teacher}.npz"
+
+    def ensemble_student(self, cell: str, teacher: str) -> list[str]:
+        """Their student, and its predictions."""
+        return [f"{self.run}/cells/{cell}/ensembles/{teacher}-student.{form}" for form in STUDENT_FORMS]
+
+    def latency(self, cell: str) -> str:
+        """How long students take for an image."""
+        return f"{self.run}/cells/{cell}/latency.json"
+
     def table(self, name: str, form: str = "csv") -> str:
         """A table in one of its forms."""
         return f"{self.run}/tables/{name}.{form}"
@@ -66,6 +90,11 @@ class Paths:
     def page(self, name: str) -> str:
         """A page about the whole run."""
         return f"{self.run}/{name}.html"
+
+    @property
+    def crate(self) -> str:
+        """The run as an RO-Crate."""
+        return f"{self.run}/crate.zip"
 
     def settings(self, job: str) -> str:
         """All that a job needs to know; of students, a file for each."""
@@ -101,6 +130,21 @@ class Jobs:
     def student(cell: str, slug: str) -> str:
         """A student of a cell; those that share a job are told by the first of them."""
         return f"{cell}/students/{slug}"
+
+    @staticmethod
+    def network(cell: str, name: str) -> str:
+        """A network that SGD trains."""
+        return f"{cell}/networks/{name}"
+
+    @staticmethod
+    def ensemble(cell: str, teacher: str) -> str:
+        """What such networks say together, and their student."""
+        return f"{cell}/ensembles/{teacher}"
+
+    @staticmethod
+    def latency(cell: str) -> str:
+        """How long students take."""
+        return f"{cell}/latency"
 
     @staticmethod
     def tables(part: str) -> str:

@@ -50,6 +50,11 @@ def teacher(matrix: Matrix, cell: Cell) -> dict[str, Any]:
     }
 
 
+def without_mask(told: dict[str, Any]) -> dict[str, Any]:
+    """The same without what the cell's path tells and cells that share a job have each for itself."""
+    return told | {"inputs": {key: value for key, value in told["inputs"].items() if key != "mask"}}
+
+
 def fine_tuning_steps(matrix: Matrix, cell: Cell) -> int:
     """F."""
     return in_steps(matrix, cell, matrix.models[cell.role]["pruning"]["fine_tuning"])

@@ -92,11 +92,13 @@ def _base_students(matrix: Matrix) -> list[Part]:
 
 
 def _by_model(matrix: Matrix) -> list[Part]:
+    """The cells of experiment 2, or of experiment 1 if that is not run."""
+    cells = matrix.grid if 2 in matrix.experiments else matrix.full
     return [
         Part(
             role,
-            tuple(Need(cell, tuple(matrix.estimator_students(role))) for cell in matrix.grid(role)),
-            matrix.title(role),
+            tuple(Need(cell, tuple(matrix.estimator_students(role))) for cell in cells(role)),
+            matrix.description(role),
         )
         for role in matrix.models
     ]
@@ -110,7 +112,7 @@ def _by_target_and_model(matrix: Matrix) -> list[Part]:
                 Need(cell, (*matrix.search_students(role, target), *matrix.pruned_students(role, target)))
                 for cell in matrix.focus(role)
             ),
-            f"{target}, {matrix.title(role)}",
+            f"{target}, {matrix.description(role)}",
             {"target": target},
         )
         for role, target in product(matrix.models, ("predictive", "entropy"))
@@ -215,7 +217,7 @@ TABLES = [
         (4,),
         _by_estimator_and_size,
     ),
-    Table("constants", "best constants", "Entropy errors beside that of the best constant", (2,), _by_model),
+    Table("constants", "best constants", "Entropy errors beside that of the best constant", (1, 2), _by_model),
 ]
 ABLATIONS = Table("ablations", "ablations", "What the paper left open", (1, 2, 3, 4), _ablated)
 

@@ -21,4 +21,4 @@ def load_arrays(path: str | Path) -> dict[str, np.ndarray]:
         with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
             return dict(file)
     except (ValueError, EOFError, BadZipFile, NotImplementedError) as error:
-        raise ValueError(f"{path} is damaged ({error}). Delete it and run the same command again.") from error
+        raise ValueError(f"{path} is damaged ({error}). Move it away and run the same command again.") from error

@@ -19,6 +19,7 @@ class CellInputs:
     """D with its labels, D', and the test and out-of-distribution inputs by name."""
 
     classes: int
+    class_names: tuple[str, ...]
     labelled: Inputs
     labels: Tensor
     unlabelled: Inputs
@@ -63,6 +64,7 @@ def prepare(settings: dict[str, Any], sets: dict[str, str]) -> CellInputs:
         unlabelled = np.concatenate([unlabelled, more])
     return CellInputs(
         classes=train.classes,
+        class_names=train.class_names if len(train.class_names) == train.classes else (),
         labelled=inputs(mask(train.images, side, data_seed=seed, role="D")[chosen]),
         labels=torch.from_numpy(train.labels[chosen]),
         unlabelled=inputs(unlabelled),

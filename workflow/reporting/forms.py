@@ -7,6 +7,8 @@ import pandas as pd
 from workflow.experiments.paper import PAPER_SETS
 from workflow.reporting.frames import KEY_COLUMNS
 
+METHODS = {"ensemble": "Ensemble", "gped": "GPED", "end2": "EnD²"}
+MEASURES = {"auroc": "AUROC", "aupr": "AUPR", "fpr95": "FPR95"}
 HEADINGS = {
     "model": "Model",
     "dataset": "Data",
@@ -26,9 +28,9 @@ HEADINGS = {
     "nll_end2": "EnD² NLL",
     "entropy_mae_gped": "GPED entropy MAE",
     "entropy_mae_end2": "EnD² entropy MAE",
-    "ensemble": "Ensemble",
-    "gped": "GPED",
-    "end2": "EnD²",
+    **METHODS,
+    **{f"{method}_{one}": f"{METHODS[method]} {MEASURES[one]}" for method in METHODS for one in MEASURES},
+    "masked": "Masked as the test set",
     "gped_mean": "GPED",
     "end2_mean": "EnD²",
     "nll": "NLL",
@@ -39,6 +41,9 @@ HEADINGS = {
     "lambda": "λ",
     "k1": "K1",
     "k2": "K2",
+    "constant_mae": "Best constant's MAE",
+    "correlation_uo": "Correlation (U_o)",
+    "correlation_us": "Correlation (U_s)",
     "beside_constant_mae": "Best constant's MAE",
     "beside_correlation": "Correlation",
     "beside_correlation_uo": "Correlation (U_o)",
@@ -57,6 +62,8 @@ LATEX = {
     "U_s": "$U_s$",
     "–": "--",
     "λ": r"$\lambda$",
+    "η": r"$\eta$",
+    "τ": r"$\tau$",
     "†": r"$\dagger$",
 }
 
@@ -77,6 +84,7 @@ def as_text(ours: pd.DataFrame, published: pd.DataFrame | None, told: list[str])
             continue
         measured = name not in KEY_COLUMNS and pd.api.types.is_float_dtype(ours[name])
         text = ours[name].map(_number if measured else _plain)
+        text = text.replace(METHODS) if name == "method" else text
         spread = f"{name.removesuffix('_mean')}_std" if name.endswith("_mean") else f"{name}_seed_std"
         if spread in ours:
             text += ours[spread].map(lambda value: f" ± {_number(value)}" if pd.notna(value) else "")
@@ -87,7 +95,7 @@ def as_text(ours: pd.DataFrame, published: pd.DataFrame | None, told: list[str])
         table[HEADINGS.get(name, name.replace("_", " ").capitalize())] = text
     note = "Reproduced (published)." if comparable else demonstration(ours)
     if any(table[name].str.contains(DEAD).any() for name in table):
-        note += f" {DEAD} No better than the best constant: the student has learnt nothing of the entropy."
+        note += f" {DEAD} No better than the best constant."
     return table, note
 
 
@@ -152,6 +160,10 @@ def latex(table: pd.DataFrame, heading: str, note: str) -> str:
     )
 
 
+LONG = 60
+"""From so many signs on, a cell is wrapped."""
+SCALE = '<meta name="viewport" content="width=device-width">'
+"""So that a phone shows a page at its own width, and not a small picture of a wide one."""
 STYLE = """
 body { font: 15px/1.4 system-ui, sans-serif; margin: 1em; color: #222; background: #fff; }
 div { overflow-x: auto; }
@@ -159,19 +171,45 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding-bottom: .5em; }
 th { border-bottom: 2px solid #222; text-align: left; padding: .3em .9em .3em 0; vertical-align: bottom; }
 td { border-bottom: 1px solid #ddd; padding: .25em .9em .25em 0; white-space: nowrap; }
+td.long { white-space: normal; min-width: 20em; }
+.prose { max-width: 80rem; }
+.prose th { vertical-align: top; }
+.prose td { white-space: normal; vertical-align: top; overflow-wrap: anywhere; }
+.prose td:nth-child(2) { white-space: nowrap; font-weight: 600; }
+@media (max-width: 40rem) {
+  .prose thead { display: none; }
+  .prose tr { display: block; border-bottom: 1px solid #ddd; padding: .4em 0; }
+  .prose td { display: block; border: 0; padding: .1em 0; }
+  .prose td:first-child { font-weight: 600; }
+  .prose td:nth-child(n+3):not(:empty)::before { content: attr(data-head) ": "; color: #59636e; }
+}
 """
 
 
-def page(table: pd.DataFrame, heading: str, note: str) -> str:
-    """The table as a page of its own, for the report."""
+def page(table: pd.DataFrame, heading: str, note: str, prose: bool = False) -> str:
+    """The table as a page of its own, for the report.
 
-    def row(tag: str, cells: object) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"  # type: ignore[attr-defined]
-
-    body = "\n".join(row("td", cells) for cells in table.itertuples(index=False))
-    name = html.escape(heading)
+    Args:
+        table: As text.
+        heading: What it shows.
+        note: What is to be said of it.
+        prose: Whether its cells are sentences, which are wrapped, and on a phone stand below each other; the second
+            column, which is short, stands out.
+    """
+    clean, name = [html.escape(str(head)) for head in table.columns], html.escape(heading)
+    cells = ([html.escape(str(cell)) for cell in row] for row in table.itertuples(index=False))
+    heads = [f' data-head="{head}"' if prose else "" for head in clean]
+    rows = [
+        "".join(
+            f"<td{head or ' class=long' * (len(cell) > LONG)}>{cell}</td>"
+            for head, cell in zip(heads, row, strict=True)
+        )
+        for row in cells
+    ]
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
     return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{name}</title><style>{STYLE}</style>\n'
-        f"<div><table><caption>{name}</caption>\n<thead>{row('th', table.columns)}</thead>\n"
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{SCALE}<title>{name}</title><style>{STYLE}</style>\n'
+        f"<div{' class=prose' * prose}><table><caption>{name}</caption>\n"
+        f"<thead><tr>{''.join(f'<th>{head}</th>' for head in clean)}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody></table></div><p>{html.escape(note)}</p></html>\n"
     )

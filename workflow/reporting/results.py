@@ -60,6 +60,10 @@ class Results:
         ood_sets: The out-of-distribution sets that the cell was asked about.
         keys: Columns in which all rows of the table are the same.
         ablations: What was compared, where the table is about that: name, setting, and the student if there is one.
+        relaxations_per_block: Relaxation times of the chain in one of the blocks that its Monte Carlo error is from,
+            where the table is about that.
+        other_seeds: Cells that differ in their seeds alone.
+        called: What sets are called in tables, if not by their names.
     """
 
     def __init__(
@@ -70,19 +74,29 @@ class Results:
         ood_sets: Sequence[str] = (),
         keys: Mapping[str, str] | None = None,
         ablations: Sequence[tuple[str, str, StudentId | None]] = (),
+        relaxations_per_block: float = np.nan,
+        other_seeds: Sequence[Cell] = (),
+        called: Mapping[str, str] | None = None,
     ) -> None:
         self.cell = cell
         self.students = students
         self.ood_sets = ood_sets
         self.keys = dict(keys or {})
         self.ablations = ablations
+        self.relaxations_per_block = relaxations_per_block
+        self.other_seeds = other_seeds
+        self._called = dict(called or {})
         self._paths = paths
         self._said: dict[StudentId, Said] = {}
 
     @property
     def model(self) -> dict[str, str]:
         """The columns that every table begins with."""
-        return {"model": self.cell.model, "dataset": self.cell.dataset}
+        return {"model": self.cell.model, "dataset": self.called(self.cell.dataset)}
+
+    def called(self, name: str) -> str:
+        """What a set is called in tables."""
+        return self._called.get(name, name)
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -93,6 +107,11 @@ class Results:
     def reference(self) -> dict[str, np.ndarray]:
         """The ensemble's expectations by set and name."""
         return load_arrays(self._paths.reference(self.cell.path))
+
+    def of_all_seeds(self, what: str) -> np.ndarray:
+        """One of the ensemble's expectations by the chains of all seeds, this one's first."""
+        others = (load_arrays(self._paths.reference(cell.path))[what] for cell in self.other_seeds)
+        return np.stack([self.reference[what], *others])
 
     def said(self, student: StudentId) -> Said:
         """What a student says."""

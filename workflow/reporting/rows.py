@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gped.evaluation import metrics
+from gped.evaluation.montecarlo import spread_over_error
 from workflow.experiments.names import StudentId
 from workflow.reporting.results import METHODS, Results
 
@@ -100,7 +101,7 @@ def ood_extended(results: Results) -> Iterator[Row]:
             missing = f"{variant}/predictive" not in results.reference  # an optional set that was not available
             outside = {} if missing else {source: there for source, _, there in results.downstream(variant)}
             for kind in ("total", "knowledge"):
-                row: Row = {**results.model, "ood_dataset": ood, **results.keys, "uncertainty": kind}
+                row: Row = {**results.model, "ood_dataset": results.called(ood), **results.keys, "uncertainty": kind}
                 row["masked"] = variant == ood
                 for source in inside:
                     if missing:
@@ -197,8 +198,7 @@ def ablations(results: Results) -> Iterator[Row]:
     for name, setting, student in results.ablations:
         measured = {"teacher_nll": results.teacher_nll}
         if name == "reference":
-            errors = {what: results.reference[f"test/{what}_error"] for what in ("predictive", "entropy")}
-            measured |= {f"monte_carlo_error_{what}": float(np.mean(error)) for what, error in errors.items()}
+            measured |= dict(monte_carlo(results))
         if student:
             measured |= dict(quantities(results, student))
         key = {
@@ -209,6 +209,17 @@ def ablations(results: Results) -> Iterator[Row]:
         }
         for quantity, value in measured.items():
             yield {"ablation": name, **results.model, **key, "setting": setting, "quantity": quantity, "value": value}
+
+
+def monte_carlo(results: Results) -> Iterator[tuple[str, float]]:
+    """How well a chain knows the ensemble's expectations, called a lower bound where it can be no more than that."""
+    bound = "_at_least" if results.relaxations_per_block < 1 else ""
+    yield "relaxations_per_block", results.relaxations_per_block
+    for what in ("predictive", "entropy"):
+        error = results.reference[f"test/{what}_error"]
+        yield f"monte_carlo_error_{what}{bound}", float(np.mean(error))
+        if results.other_seeds:
+            yield f"spread_over_error_{what}", spread_over_error(results.of_all_seeds(f"test/{what}"), error)
 
 
 def quantities(results: Results, student: StudentId) -> Iterator[tuple[str, float]]:
@@ -229,7 +240,7 @@ def quantities(results: Results, student: StudentId) -> Iterator[tuple[str, floa
     for ood in (ood for ood in results.ood_sets if f"{ood}/predictive" in results.reference):
         for kind in ("total", "knowledge"):
             pair = getattr(inside, kind), getattr(said.uncertainty(ood), kind)
-            yield f"auroc_{kind}_{ood}", metrics.auroc(*pair)
+            yield f"auroc_{kind}_{results.called(ood)}", metrics.auroc(*pair)
     sample = min(100, len(results.labels))
     for kind in ("total", "knowledge"):
         pair = getattr(ensemble, kind), getattr(inside, kind)

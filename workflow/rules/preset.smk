@@ -5,16 +5,14 @@ from pathlib import Path
 
 sys.path.insert(0, workflow.basedir)
 
-from gped.support.suggestions import meant
+from workflow.experiments.configuration import ConfigurationError, preset_file
 
 if "preset" in config:
-    PRESETS = {
-        path.stem: path
-        for path in (Path(workflow.basedir) / "workflow/presets").glob("*.yaml")
-    }
-    if config["preset"] not in PRESETS:
-        raise WorkflowError(
-            f"There is no preset {config['preset']}.{meant(str(config['preset']), PRESETS)}"
+    try:
+        PRESET = preset_file(
+            config["preset"], Path(workflow.basedir) / "workflow/presets"
         )
+    except ConfigurationError as error:
+        raise WorkflowError(str(error))
 
-    configfile: PRESETS[config["preset"]]
+    configfile: PRESET

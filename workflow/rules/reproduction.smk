@@ -73,7 +73,7 @@ rule summarise:
     input:
         PATHS.table("claims"),
         PATHS.table("published_vs_reproduced"),
-        PATHS.figure(PLAN.main_figure),
+        [PATHS.figure(PLAN.main_figure)] if PLAN.main_figure else [],
     output:
         PATHS.page("summary"),
     log:
@@ -98,7 +98,47 @@ rule summarise:
         "python -m workflow.scripts.summarise --settings {params.file:q} --run {params.run:q} > {log:q} 2>&1"
 
 
+rule crate:
+    input:
+        results=rules.all_tables.input,
+        images=sorted(
+            {
+                PATHS.images(*one)
+                for cell in MATRIX.cells()
+                for one in MATRIX.sets(cell).values()
+            }
+        ),
+    output:
+        PATHS.crate,
+    log:
+        PATHS.log("crate"),
+    benchmark:
+        PATHS.benchmark("crate")
+    localrule: True
+    conda:
+        "../../envs/tables.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        file=PATHS.settings("crate"),
+        settings=as_text(PLAN.packing()),
+        notes=lambda w: PATHS.run,  # here, also if the results are in storage
+        code=code("crate"),
+    message:
+        "Packing the run as an RO-Crate"
+    shell:
+        "python -m workflow.scripts.crate --settings {params.file:q} --notes {params.notes:q}"
+        " --results {input.results:q} --images {input.images:q} --output {output:q} > {log:q} 2>&1"
+
+
 rule published_vs_reproduced:
     input:
         rules.compare.output,
-        [PATHS.figure("published_vs_reproduced", form) for form in FIGURE_FORMS],
+        [
+            PATHS.figure(name, form)
+            for name in PLAN.figures
+            if name == "published_vs_reproduced"
+            for form in FIGURE_FORMS
+        ],

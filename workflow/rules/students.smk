@@ -2,47 +2,59 @@
 # a job beforehand. What tells whether it must run again does not depend on how the students were put together, so that
 # another students_per_job finds everything done.
 
-for name, (batch, cells) in PLAN.batches().items():
+for name, shared in PLAN.batches().items():
 
     rule:
         name:
             name
         input:
-            set_files,
-            readings=PATHS.readings("{cell}"),
+            lambda w, shared=shared: set_files(first_cell(w, shared)),
+            readings=[PATHS.readings(cell) for cell in shared.cells],
         output:
             [
                 file
-                for student in batch
-                for file in PATHS.student_files("{cell}", student.slug)
+                for cell in shared.cells
+                for student in shared.students
+                for file in PATHS.student_files(cell, student.slug)
             ],
         log:
-            PATHS.log(Jobs.student("{cell}", batch[0].slug)),
+            [
+                PATHS.log(Jobs.student(cell, shared.students[0].slug))
+                for cell in shared.cells
+            ],
         benchmark:
-            PATHS.benchmark(Jobs.student("{cell}", batch[0].slug))
+            PATHS.benchmark(Jobs.student(shared.cells[0], shared.students[0].slug))
         wildcard_constraints:
-            cell="|".join(map(re.escape, cells)),
+            **constraints(shared),
         conda:
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=lambda w, attempt, batch=batch: attempt
-            * needs.student_megabytes(CELLS[w.cell], batch),
-            runtime=lambda w, attempt, batch=batch: attempt
-            * needs.student_minutes(MATRIX, CELLS[w.cell], batch),
+            mem_mb=lambda w, attempt, shared=shared: attempt
+            * needs.student_megabytes(first_cell(w, shared), shared.students),
+            runtime=lambda w, attempt, shared=shared: attempt
+            * needs.student_minutes(
+                MATRIX, first_cell(w, shared), shared.students, len(shared.cells)
+            ),
             gpu=GPUS,
         params:
-            settings=lambda w, batch=batch: as_text(
-                settings.training(MATRIX, CELLS[w.cell], batch[0])
+            settings=lambda w, shared=shared: as_text(
+                settings.without_mask(
+                    settings.training(
+                        MATRIX, first_cell(w, shared), shared.students[0]
+                    )
+                )
             ),
-            sets=set_arguments,
-            told=lambda w: Path(PATHS.settings(Jobs.student(w.cell, "any"))).parent,
-            checkpoints=lambda w: Path(
-                PATHS.checkpoints(Jobs.student(w.cell, "any"))
-            ).parent,
+            sets=lambda w, input, shared=shared: set_arguments(
+                first_cell(w, shared), input
+            ),
+            told=Path(PATHS.settings("any")).parent,
+            checkpoints=Path(PATHS.checkpoints("any")).parent,
             code=code("students"),
         message:
-            f"Training {len(batch)} students of {{wildcards.cell}}: {batch[0].slug}{', …' if len(batch) > 1 else ''}"
+            f"Training {len(shared.students)} students of {told_of(shared)}: {shared.students[0].slug}"
+            f"{', …' if len(shared.students) > 1 else ''}"
         shell:
             "python -m workflow.scripts.students --settings {params.told:q} --sets {params.sets:q}"
-            " --readings {input.readings:q} --output {output:q} --checkpoints {params.checkpoints:q} > {log:q} 2>&1"
+            " --readings {input.readings:q} --output {output:q} --checkpoints {params.checkpoints:q}"
+            " --logs {log:q} > {log[0]:q} 2>&1"

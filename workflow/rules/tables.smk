@@ -6,7 +6,7 @@ for measurement in PLAN.measurements.values():
         name:
             f"measure_{measurement.name}"
         input:
-            measured_files(measurement),
+            list(measured_files(measurement)),  # with storage, Snakemake takes the first of an iterator and loses it
         output:
             [
                 reported(table, part, form)

@@ -7,16 +7,14 @@ from workflow.experiments.paths import Paths
 from workflow.jobs import job
 from workflow.reporting.comparison import compare, pages
 from workflow.reporting.forms import markdown, page
-from workflow.reporting.published import PUBLISHED_TABLES, published
 
 
 def main() -> None:
     """Write published_vs_reproduced to the folder --run, from the tables that --settings name."""
     given = job.arguments(__doc__, "settings", "run")
     settings, paths, name = job.read_settings(given.settings), Paths(given.run), "published_vs_reproduced"
-    theirs = {table: published(table) for table in PUBLISHED_TABLES}
     ours = {table: pd.read_csv(paths.table(table)) for table in settings["tables"]}
-    result = compare(theirs, ours, settings["steps"])
+    result = compare(ours, settings["steps"], settings["seeds"])
     write_text(paths.table(name), result.to_csv(index=False, float_format="%.6g"))
     write_text(paths.table(name, "md"), "\n".join(markdown(*one) for one in pages(result)))
     write_text(paths.table(name, "html"), "".join(page(*one) for one in pages(result)))

@@ -7,7 +7,8 @@ import logging
 
 import numpy as np
 
-from gped.data import DataError, ImageSet, entry_of, load
+from gped.data.images import DataError, ImageSet
+from gped.data.sets import entry_of, load
 from workflow.jobs import job
 
 

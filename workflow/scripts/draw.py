@@ -1,5 +1,7 @@
 """Draw one figure, as PDF and PNG."""
 
+from contextlib import chdir
+
 from gped.support.files import replacing
 from workflow.experiments.paths import FIGURE_FORMS, Paths
 from workflow.jobs import job
@@ -10,7 +12,8 @@ def main() -> None:
     """Write the figure that --settings describe to the folder --run."""
     given = job.arguments(__doc__, "settings", "run")
     settings, paths = job.read_settings(given.settings), Paths(given.run)
-    figure = draw(settings["drawing"], settings["inputs"], settings["options"])
+    with chdir(given.run):  # what it is drawn from is told from there
+        figure = draw(settings["drawing"], settings["inputs"], settings["options"])
     for form in FIGURE_FORMS:
         undated = {"CreationDate": None} if form == "pdf" else None  # the same bytes for the same numbers
         with replacing(paths.figure(settings["name"], form)) as part:

@@ -1,5 +1,8 @@
 """Compute the tables that are made from the same students: their numbers, and the forms in which they are read."""
 
+from dataclasses import replace
+from math import nan
+
 from workflow.experiments.names import Cell, StudentId
 from workflow.experiments.paths import Paths
 from workflow.jobs import job
@@ -13,19 +16,22 @@ def main() -> None:
     """Write every table that --settings name to the folder --run."""
     given = job.arguments(__doc__, "settings", "run")
     settings, paths = job.read_settings(given.settings), Paths(given.run)
-    keys = settings["keys"]
+    keys, cells = settings["keys"], [Cell(**need["cell"]) for need in settings["needs"]]
     every = [
         Results(
             paths,
-            Cell(**need["cell"]),
+            cell,
             [StudentId(**student) for student in need["students"]],
             need["ood"],
             keys,
             [(name, setting, StudentId(**told) if told else None) for name, setting, told in need["ablations"]],
+            need.get("relaxations_per_block", nan),
+            [other for other in cells if other != cell and replace(other, seed=cell.seed) == cell],
+            need["called"],
         )
-        for need in settings["needs"]
+        for cell, need in zip(cells, settings["needs"], strict=True)
     ]
-    seeds = len({results.cell.seed for results in every})
+    seeds = len({cell.seed for cell in cells})
     for table in settings["tables"]:
         rows = [row for results in every for row in ROWS[table["name"]](results)]
         numbers = frame_of(table["name"], rows, seeds)

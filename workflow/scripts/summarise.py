@@ -16,7 +16,7 @@ def main() -> None:
     settings, paths = job.read_settings(given.settings), Paths(given.run)
     claims = pd.read_csv(paths.table("claims"), keep_default_na=False)
     compared = pd.read_csv(paths.table("published_vs_reproduced"))
-    figure = Path(paths.figure(settings["figure"])).read_bytes()
+    figure = Path(paths.figure(settings["figure"])).read_bytes() if settings["figure"] else None
     write_text(paths.page("summary"), summary(settings, claims, compared, figure))
 
 

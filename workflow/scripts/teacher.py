@@ -1,6 +1,8 @@
-"""Run the chain of one cell once: record its readings, and keep the ensemble's expectations on the evaluated inputs."""
+"""Run the chains of some cells once: record their readings, keep what the ensembles say of the evaluated inputs."""
 
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from gped.networks.network import Network
 from gped.readings.recording import record
@@ -15,11 +17,9 @@ from workflow.jobs.cell_inputs import prepare
 from workflow.jobs.checkpoints import checkpointed
 
 
-def main() -> None:
-    """Write --readings and --reference."""
-    given = job.arguments(__doc__, "settings", "sets=", "readings", "reference", "checkpoints")
-    settings = job.read_settings(given.settings)
-    inputs = prepare(settings["inputs"], dict(given.sets))
+def run(settings: dict[str, Any], sets: dict[str, str], files: list[str], folder: Path, unfinished: ExitStack) -> None:
+    """Write the readings and the reference of a cell. Its checkpoint stays in the folder as long as others run."""
+    inputs = prepare(settings["inputs"], sets)
     references = {
         name: Reference(images, settings["reference_every" if name == "test" else "ood_every"])
         for name, images in inputs.evaluated.items()
@@ -43,15 +43,25 @@ def main() -> None:
         noise=settings["noise"],
         device=settings["device"],
     )
-    outputs = [given.readings, given.reference]
-    with checkpointed(Path(given.checkpoints), outputs, settings, inputs.digest) as checkpoint:
-        if checkpoint:
-            record(chain, given.readings, settings, checkpoint)
-            expectations = {name: reference.result() for name, reference in references.items()}
-            save_arrays(
-                given.reference,
-                {f"{name}/{what}": values for name, said in expectations.items() for what, values in said.items()},
-            )
+    checkpoint = unfinished.enter_context(checkpointed(folder, files, settings, inputs.digest))
+    if checkpoint:
+        readings, reference = files
+        record(chain, readings, settings, checkpoint)
+        expectations = {name: one.result() for name, one in references.items()}
+        save_arrays(
+            reference,
+            {f"{name}/{what}": values for name, said in expectations.items() for what, values in said.items()},
+        )
+
+
+def main() -> None:
+    """Write the two files of each cell in --output."""
+    given = job.arguments(__doc__, "settings", "sets=", "output+", "checkpoints", "logs+")
+    with ExitStack() as unfinished:
+        for (cell, files), log in zip(job.by_cell(given.output).items(), given.logs, strict=True):
+            job.go_on_in(log)
+            settings = job.read_settings(f"{given.settings}/{cell}/teacher.json")
+            run(settings, dict(given.sets), files, Path(given.checkpoints, cell, "teacher"), unfinished)
 
 
 if __name__ == "__main__":

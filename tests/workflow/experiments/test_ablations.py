@@ -48,7 +48,7 @@ def test_every_ablation_is_counted():
         "schedule": 2 * (4 * 2) * 3,
         "release": (4 * 2) * 2 * 2 + (4 * 2) * 2 * 3,
         "slower schedule": 3 * 2 * 2 * 2,
-        "entropy loss": 3 * 2 * 3 * 3,
+        "entropy loss": (2 + 2 + 1) * 3 * 3,
         "joint head": 3 * 2 * 2,
         "unlabelled inputs": 2 * (2 * 4) + 2 * 2,
         "input noise": 2,

@@ -57,3 +57,13 @@ def test_masking_rates_are_shares_of_the_models_own_images():
 @pytest.mark.parametrize(("preset", "is_so"), [(None, False), ("reduced", True), ("paper", True)])
 def test_only_the_presets_are_on_the_papers_data(preset, is_so):
     assert Matrix(configuration(preset)).is_on_the_papers_data == is_so
+
+
+@pytest.mark.parametrize(("unofficial", "is_so"), [(["MNIST"], False), (["CIFAR10"], False), (["SVHN"], True)])
+def test_files_that_only_have_the_names_of_the_papers_data_are_not_called_so(unofficial, is_so):
+    config = configuration("paper")
+    config["data"]["unofficial"] = unofficial
+    matrix = Matrix(config)
+    assert matrix.is_on_the_papers_data == is_so
+    assert matrix.called(unofficial[0]) == f"{unofficial[0]} (unofficial)" and matrix.called("KMNIST") == "KMNIST"
+    assert matrix.title("fcnn_mnist") == f"FCNN on {matrix.called('MNIST')}"

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.helpers import configuration
@@ -13,6 +14,7 @@ from workflow.experiments.batches import batches
 from workflow.experiments.names import Cell, StudentId
 from workflow.experiments.paths import Jobs
 from workflow.experiments.plan import Plan, as_text
+from workflow.reporting.summary import introduction
 
 SEEDS = list(range(25))
 LONGEST_COMMAND = 128 * 1024  # bytes that Linux takes for one argument, of which a job's shell command is one
@@ -98,14 +100,14 @@ def test_a_halving_in_epochs_is_written_in_steps_of_the_cell(folder):
 def test_the_settings_of_variants_are_those_of_the_ablations(folder):
     plan = Plan(configuration("tiny"))
     plan.write()
-    small, focus = "fcnn-MNIST5k/n100-m0-s0", "fcnn-MNIST5k/n200-m15-s0"
+    small, focus = "fcnn-MNIST5k/n100-m0-s7", "fcnn-MNIST5k/n200-m15-s7"
     budget = read(plan, Jobs.student(small, "predictive-us-h8-k1x1-budget"))["training"]
     assert budget["halving_every"] == 20
     assert read(plan, Jobs.teacher(f"{focus}-mixed"))["inputs"]["copies"] == "mixed"
     cold = read(plan, Jobs.student(focus, "end2-us-h4-k1x1-cold"))["training"]["end2"]
     assert (cold["temperature"], cold["teacher_temperature"], cold["prediction_temperature"]) == (1, 1, 1)
     warm = read(plan, Jobs.student(focus, "end2-us-h4-k1x1-warm"))["training"]["end2"]
-    assert (warm["temperature"], warm["prediction_temperature"]) == (2.5, 2.5)
+    assert (warm["temperature"], warm["prediction_temperature"]) == (2.0, 2.0)
 
 
 def test_the_settings_of_a_set_say_where_it_is_and_whether_it_may_be_missing(folder):
@@ -119,6 +121,18 @@ def test_the_settings_of_a_set_say_where_it_is_and_whether_it_may_be_missing(fol
     assert tim == where | {"name": "TIM", "unofficial": False, "optional": True}
 
 
+def test_the_summary_does_not_call_unofficial_data_the_papers():
+    config = configuration("paper")
+    config["data"]["unofficial"] = ["MNIST"]
+    plan = Plan(config)
+    told = plan.summarising()
+    assert not told["papers_data"]
+    assert [model["dataset"] for model in told["models"]] == ["MNIST (unofficial)", "MNIST (unofficial)", "CIFAR10"]
+    assert told["figure"] != "published_vs_reproduced"
+    text = introduction(told, pd.DataFrame({"verdict": []}))[1]
+    assert "a demonstration on CIFAR10 and MNIST (unofficial), which are not the paper's data" in text
+
+
 def test_the_settings_of_tables_name_the_cells_and_students_that_they_need(folder):
     plan = Plan(configuration("tiny"))
     plan.write()
@@ -129,6 +143,24 @@ def test_the_settings_of_tables_name_the_cells_and_students_that_they_need(folde
         for need, expected in zip(told["needs"], measurement.needs, strict=True):
             assert [StudentId(**student) for student in need["students"]] == list(expected.students)
             assert need["ood"] == plan.matrix.ood(expected.cell)
+            assert ("relaxations_per_block" in need) == ("reference" in [one.name for one in expected.ablations])
+
+
+def test_what_is_compared_and_judged_knows_how_many_seeds_there_are(folder):
+    plan = Plan(configuration("tiny") | {"seeds": [0, 5, 7]})
+    plan.write()
+    assert read(plan, "compare")["seeds"] == read(plan, "claims")["seeds"] == 3
+    told = read(plan, "claims")["tables"]
+    assert {"exp1", "estimators", "ndcg", "tradeoff", "constants", "accuracy"} <= set(told)
+    needs = read(plan, Jobs.tables("ablations"))["needs"]
+    chain = plan.matrix.models["fcnn_mnist"]["chain"]
+    (found,) = {
+        need["relaxations_per_block"]
+        for need in needs
+        if "relaxations_per_block" in need and need["cell"]["role"] == "fcnn_mnist"
+    }
+    block = (chain["steps"] - chain["burn_in"]) / 20
+    assert found == pytest.approx(block * chain["step_size"] * chain["prior_precision"] / 2)
 
 
 def test_settings_that_are_the_same_are_not_written_again(folder):
@@ -143,7 +175,8 @@ def test_settings_that_are_the_same_are_not_written_again(folder):
     rewritten = [path for path, time in zip(files, times, strict=True) if path.stat().st_mtime_ns != time]
     cells = {path for path, cell in plan.cells.items() if cell.role == "fcnn_mnist"}
     assert {str(path.relative_to(f"{plan.paths.run}/settings")) for path in rewritten} == {
-        f"{Jobs.teacher(cell)}.json" for cell in cells
+        *(f"{Jobs.teacher(cell)}.json" for cell in cells),
+        f"{Jobs.tables('ablations')}.json",  # which tells how long a block of the chain is, in relaxation times
     }
 
 
@@ -155,11 +188,16 @@ def test_equal_settings_are_equal_texts_whatever_their_order():
 # What there is to do
 
 
+def files_of(plan: Plan, cell: Cell, students: list[StudentId]) -> list[str]:
+    files = [file for student in students for file in plan.paths.student_files(cell.path, student.slug)]
+    return [plan.paths.readings(cell.path), plan.paths.reference(cell.path), *files]
+
+
 @pytest.mark.parametrize(("preset", "size"), [*product((None, "tiny", "paper"), (1, 5, 1000))])
 def test_the_jobs_of_a_run_are_all_its_chains_and_students_each_once(preset, size, folder):
     plan = Plan(configuration(preset) | {"students_per_job": size})
-    plan.write()
     matrix, run = plan.matrix, Path(plan.paths.run)
+    plan.write_jobs({file for cell in matrix.cells() for file in files_of(plan, cell, matrix.students(cell))})
     jobs = json.loads((run / "jobs.json").read_text())
     made = Counter((job["kind"], output) for job in jobs for output in job["outputs"])
     chains = [("chains", f"./cells/{cell.path}/reference.npz") for cell in matrix.cells()]
@@ -177,6 +215,20 @@ def test_the_jobs_of_a_run_are_all_its_chains_and_students_each_once(preset, siz
     assert logs == expected
 
 
+def test_a_run_of_one_target_has_the_jobs_of_that_target_alone(folder):
+    plan = Plan(configuration("tiny"))
+    (cell,) = plan.matrix.full("cnn_mnist")
+    predictive, *others = plan.matrix.estimator_students("cnn_mnist")
+    varied = next(cell for cell in plan.cells.values() if cell.variant == "turned")  # of an ablation
+    plan.write_jobs([*files_of(plan, cell, [predictive]), *files_of(plan, varied, [])])
+    jobs = json.loads((Path(plan.paths.run) / "jobs.json").read_text())
+    assert [job["outputs"] for job in jobs if job["kind"] == "students"] == [
+        [f"./cells/{cell.path}/students/{predictive.slug}.npz"]
+    ]
+    chains = {output for job in jobs if job["kind"] == "chains" for output in job["outputs"]}
+    assert others and chains == {f"./cells/{one.path}/reference.npz" for one in (cell, varied)}
+
+
 # Many seeds
 
 
@@ -192,8 +244,8 @@ def test_a_run_of_25_seeds_is_planned_in_seconds_and_no_command_comes_near_what_
     assert len(told["needs"]) == 24 * 25
     assert {need["cell"]["seed"] for need in told["needs"]} == set(SEEDS)
     assert Path(plan.paths.settings(Jobs.tables("fcnn_mnist"))).stat().st_size > LONGEST_COMMAND
-    for batch, cells in batches_of_all.values():
-        for cell in cells:
-            files = [file for student in batch for file in plan.paths.student_files(cell, student.slug)]
+    for shared in batches_of_all.values():
+        for cell in shared.every:
+            files = [file for student in shared.students for file in plan.paths.student_files(cell, student.slug)]
             files += [plan.paths.images(*one) for one in plan.matrix.sets(plan.cells[cell]).values()]
             assert len(" ".join(files).encode()) < LONGEST_COMMAND / 8

@@ -21,5 +21,7 @@ def test_a_damaged_file_is_named_with_the_remedy(how, tmp_path):
     path = tmp_path / "said.npz"
     save_arrays(path, {"test/data": np.arange(1000.0)})
     damage(path, how)
-    with pytest.raises(ValueError, match=r"said\.npz is damaged \(.*\)\. Delete it and run the same command again\."):
+    with pytest.raises(
+        ValueError, match=r"said\.npz is damaged \(.*\)\. Move it away and run the same command again\."
+    ):
         load_arrays(path)

@@ -20,6 +20,12 @@ def test_arguments_are_single_paths_lists_or_pairs(monkeypatch):
     assert dict(given.sets) == {"train": "d=e", "test": "f"}
 
 
+def test_files_are_told_by_the_path_of_their_cell():
+    files = ["results/cells/cells/a-B/n1/readings.bin", "results/cells/cells/a-B/n2/students/x.npz"]
+    more = "results/cells/cells/a-B/n1/reference.npz"
+    assert job.by_cell([*files, more]) == {"a-B/n1": [files[0], more], "a-B/n2": [files[1]]}
+
+
 @pytest.mark.parametrize("content", [None, "", "{", "[1,"], ids=str)
 def test_settings_that_cannot_be_read_are_named_with_the_remedy(content, tmp_path):
     path = tmp_path / "teacher.json"
@@ -56,6 +62,17 @@ def test_a_file_that_was_not_written_says_itself_what_to_do():
     with pytest.raises(SystemExit) as ended:
         job.run(fail)
     assert str(ended.value).count("Make") == 1
+
+
+def test_a_full_disk_is_also_told_beside_the_log(monkeypatch, tmp_path):
+    def fail() -> None:
+        raise NotWrittenError(errno.ENOSPC, "cannot write readings: no space left")
+
+    with (tmp_path / "terminal").open("wb") as terminal:
+        monkeypatch.setenv(job.BESIDE, str(terminal.fileno()))
+        with pytest.raises(SystemExit):
+            job.run(fail)
+    assert "cannot write readings: no space left" in (tmp_path / "terminal").read_text()
 
 
 def test_an_error_of_ours_shows_where_it_is():

@@ -97,3 +97,23 @@ def test_a_page_shows_signs_that_html_would_take_for_its_own():
     written = page(pd.DataFrame({"a < b": ["x & y"]}), "1 < 2", "3 > 2")
     assert "<th>a &lt; b</th>" in written and "<td>x &amp; y</td>" in written
     assert "<caption>1 &lt; 2</caption>" in written and "<p>3 &gt; 2</p>" in written
+
+
+def test_sentences_are_wrapped_and_carry_the_head_of_their_column_for_phones():
+    table = pd.DataFrame({"claim": ["A long sentence."], "verdict": ["holds"], "evidence": ["a < b"]})
+    written = page(table, "Claims", "", prose=True)
+    assert '<td data-head="evidence">a &lt; b</td>' in written and "class=prose" in written
+    assert "data-head=" not in page(table, "Claims", "").split("<tbody>")[1]
+
+
+def test_a_long_cell_among_short_ones_is_wrapped():
+    written = page(pd.DataFrame({"number": ["0.5"], "reason": ["word " * 20]}), "A table", "")
+    assert "<td>0.5</td><td class=long>word" in written
+
+
+def test_methods_and_measures_have_their_own_spelling_wherever_they_stand():
+    key = {"model": "CNN", "dataset": "MNIST"}
+    rows = pd.DataFrame([{**key, "method": method, "masked": True, "end2_fpr95": 0.5} for method in ("gped", "end2")])
+    table, _ = as_text(rows, None, told=[])
+    assert list(table) == ["Model", "Data", "Method", "Masked as the test set", "EnD² FPR95"]
+    assert table["Method"].tolist() == ["GPED", "EnD²"]

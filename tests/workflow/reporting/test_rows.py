@@ -1,16 +1,24 @@
 """The rows of the tables, from what a small run that we make up says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import softmax
 
 from gped.data.images import ImageSet
+from tests.helpers import configuration
+from tests.naive import metrics as naive
 from workflow.experiments.names import Cell, StudentId
 from workflow.experiments.paths import Paths
+from workflow.experiments.plan import Plan
 from workflow.jobs.arrays import save_arrays
+from workflow.reporting.comparison import compare
+from workflow.reporting.forms import as_text
+from workflow.reporting.published import published
 from workflow.reporting.results import Results
 from workflow.reporting.rows import ROWS
 
@@ -95,6 +103,24 @@ def test_base_students_are_set_beside_their_teacher(run):
     assert row == {"model": "FCNN", "dataset": "MNIST"}
 
 
+def test_tables_on_unofficial_data_say_so_and_have_no_published_numbers(run):
+    """The settings are those that a job gets: Fashion-MNIST under the names of MNIST's files, say."""
+    config = configuration("paper")
+    config["data"]["unofficial"] = ["MNIST", "KMNIST"]
+    plan = Plan(config)
+    called = plan.measuring(plan.measurements["us_base"])["needs"][0]["called"]
+    options = {"ood_sets": ["Far"], "keys": {"estimator": "us", "student": "base"}, "called": called}
+    rows = run.rows("ood_auroc", [JOINT, END2], **options)
+    assert {row["dataset"] for row in rows} == {"MNIST (unofficial)"}
+    text, note = as_text(pd.DataFrame(rows).assign(ood_dataset="notMNIST"), published("ood_auroc"), told=[])
+    assert note == "On MNIST (unofficial): a demonstration, not to be compared with the paper's numbers."
+    assert not text["GPED"].str.contains(r"\(").any()
+    renamed = run.rows("ood_auroc", [JOINT, END2], **options | {"called": {"Far": called["KMNIST"]}})
+    assert {row["ood_dataset"] for row in renamed} == {"KMNIST (unofficial)"}
+    compared = compare({"ood_auroc": pd.DataFrame(rows + renamed)}, [], seeds=1)
+    assert set(compared["verdict"]) == {"not measured"}
+
+
 def test_estimators_are_not_mixed_up(run):
     students = [*PREDICTIVE.values(), *ENTROPY.values()]
     (row,) = run.rows("estimators", students)
@@ -137,6 +163,13 @@ def test_detection_is_measured_by_each_uncertainty_masked_and_in_the_extended_ta
         (False, "knowledge"),
     ]
     assert extended[0]["ensemble_auroc"] == total["ensemble"]
+    for row in extended:
+        for method, student in {"gped": JOINT, "end2": END2}.items():
+            far, kind = "Far" if row["masked"] else "Far-unmasked", row["uncertainty"]
+            pair = tuple(run.arrays[student][f"{name}/{kind}"] for name in ("test", far))
+            assert row[f"{method}_auroc"] == pytest.approx(naive.auroc(*pair))
+            assert row[f"{method}_aupr"] == pytest.approx(naive.aupr(*pair))
+            assert row[f"{method}_fpr95"] == pytest.approx(naive.fpr95(*pair))
 
 
 def test_a_set_that_was_not_available_leaves_its_rows_empty(run):
@@ -149,7 +182,13 @@ def test_a_set_that_was_not_available_leaves_its_rows_empty(run):
 def test_rankings_compare_both_methods_with_the_ensemble(run):
     rows = run.rows("ndcg", [JOINT, END2])
     assert [one["uncertainty"] for one in rows] == ["total", "knowledge"]
-    assert all(0 < one[f"{method}_mean"] <= 1 for one in rows for method in ("gped", "end2"))
+    for row in rows:
+        p = run.reference["test/predictive"].astype(np.float64)
+        truth = entropy(p) - run.reference["test/entropy"] * (row["uncertainty"] == "knowledge")
+        for method, student in {"gped": JOINT, "end2": END2}.items():
+            said = run.arrays[student][f"test/{row['uncertainty']}"]
+            expected = naive.ndcg(truth, said, sample=COUNT)
+            assert (row[f"{method}_mean"], row[f"{method}_std"]) == pytest.approx(expected, rel=1e-6)
 
 
 def test_tradeoffs_show_the_error_that_a_student_can_have_and_its_cost(run):
@@ -173,7 +212,8 @@ def test_the_steps_of_pruning_are_told_of_pruned_students_only(run):
 def test_an_ablation_has_a_row_for_each_setting_and_quantity(run):
     students = {"release": PREDICTIVE["us"], "entropy loss": ENTROPY["uo"], "joint head": JOINT, "reference": None}
     compared = [(name, "a setting", student) for name, student in students.items()]
-    rows = run.rows("ablations", [one for one in students.values() if one], ood_sets=["Far"], ablations=compared)
+    taught = [one for one in students.values() if one]
+    rows = run.rows("ablations", taught, ood_sets=["Far"], ablations=compared, relaxations_per_block=1.5)
     found = {(row["ablation"], row["quantity"]): row["value"] for row in rows}
     assert len(found) == len(rows) and {row["setting"] for row in rows} == {"a setting"}
     told = {row["ablation"]: (row["target"], row["estimator"]) for row in rows}
@@ -189,6 +229,28 @@ def test_an_ablation_has_a_row_for_each_setting_and_quantity(run):
     larger = np.mean([(far > near) + 0.5 * (far == near) for near in inside for far in outside])
     assert found["joint head", "auroc_total_Far"] == pytest.approx(larger)
     assert found["joint head", "negative_knowledge"] == 0
+
+
+@pytest.mark.parametrize(("relaxations", "called"), [(0.99, "_at_least"), (1.0, "")])
+def test_the_error_of_a_chain_is_called_a_lower_bound_where_its_blocks_are_shorter_than_its_memory(
+    run, relaxations, called
+):
+    options = {"ablations": [("reference", "every step", None)], "relaxations_per_block": relaxations}
+    found = {row["quantity"]: row["value"] for row in run.rows("ablations", [], **options)}
+    assert found.pop("teacher_nll") > 0
+    errors = {f"monte_carlo_error_{what}{called}": 0.25 for what in ("predictive", "entropy")}
+    assert found == {"relaxations_per_block": relaxations, **errors}
+
+
+def test_chains_of_other_seeds_say_how_far_off_that_error_is(run):
+    other = replace(CELL, seed=1)
+    shifted = {name: values + 0.5 * name.startswith("test") for name, values in run.reference.items()}
+    save_arrays(run.paths.reference(other.path), shifted)
+    options = {"ablations": [("reference", "every step", None)], "relaxations_per_block": 0.5, "other_seeds": [other]}
+    found = {row["quantity"]: row["value"] for row in run.rows("ablations", [], **options)}
+    between = 0.5 / np.sqrt(2)  # the standard deviation of two numbers that differ by a half
+    assert found["spread_over_error_entropy"] == pytest.approx(between / 0.25)
+    assert found["spread_over_error_predictive"] == pytest.approx(between / 0.25)
 
 
 def test_the_one_student_that_is_asked_for_must_be_one(run):

@@ -1,0 +1,120 @@
+"""Predictions are counted as docs/predictions.md says, in tables of which the answer is known."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from tests.helpers import ROOT
+from workflow.reporting.predictions import HYPOTHESES, LARGEST, PER_PASS, SMALLEST, outcomes
+from workflow.reporting.published import published
+
+CELLS = published("estimators").query("dataset == 'MNIST' and masking_rate in (0, 0.29)")
+OFF, ON = "dropout after the first hidden layer only", "the same, left on at prediction"
+
+
+def ablation(name: str, model: str, estimator: str, gaps: dict[str, list[float]], quantity: str = "nll_gap"):
+    """Rows of a table of ablations: for each setting, how far the gap of each cell is from the published one."""
+    cells = CELLS[CELLS["model"] == model]
+    theirs = cells[f"student_nll_{estimator}"] - cells["teacher_nll"]
+    keys = cells[["model", "dataset", "train_size", "masking_rate"]]
+    return [
+        keys.assign(
+            ablation=name, estimator=estimator, setting=setting, quantity=quantity, value=(theirs + off).to_numpy()
+        )
+        for setting, off in gaps.items()
+    ]
+
+
+def outcome(number: int, tables: dict[str, pd.DataFrame], seeds: int = 3, steps: int = 10**6) -> tuple[str, str]:
+    row = outcomes({"run": (tables, seeds, steps)}).iloc[number - 1]
+    assert row["hypothesis"].startswith(f"H{number}:")
+    return row["outcome"], row["counted"]
+
+
+@pytest.mark.parametrize(
+    ("nearer", "expected"), [(8, "as predicted"), (7, "as predicted"), (6, "neither"), (5, "neither"), (4, "refuted")]
+)
+def test_h1_counts_the_cells_in_which_100_epochs_are_nearer(nearer, expected):
+    gaps = {"as configured": [0.01] * 8, "halving every 100 epochs": [0.001] * nearer + [0.02] * (8 - nearer)}
+    tables = {"ablations": pd.concat(ablation("release", "CNN", "us", gaps))}
+    found, told = outcome(1, tables)
+    assert found == expected and told.startswith(f"100 is nearer in {nearer} of 8 cells")
+    assert outcome(1, tables, seeds=2) == ("not run", "")
+
+
+def test_h1_wants_gaps_within_a_third_as_well():
+    gaps = {"as configured": [9.0] * 8, "halving every 100 epochs": [1.0] * 8}
+    assert outcome(1, {"ablations": pd.concat(ablation("release", "CNN", "us", gaps))}) == (
+        "neither",
+        "100 is nearer in 8 of 8 cells, and within a third in 0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "expected"),
+    [(8, 8, "as predicted"), (7, 7, "as predicted"), (6, 8, "neither"), (8, 4, "refuted"), (4, 8, "refuted")],
+)
+def test_h2_wants_dropout_on_for_one_estimator_and_off_for_the_other(on, off, expected):
+    rows = [
+        *ablation("release", "FCNN", "us", {ON: [0.0] * on + [0.02] * (8 - on), OFF: [0.01] * 8}),
+        *ablation("release", "FCNN", "uo", {OFF: [0.0] * off + [0.02] * (8 - off), ON: [0.01] * 8}),
+    ]
+    told = f"nearer in {on} of 8 cells left on (U_s), in {off} off (U_o)"
+    assert outcome(2, {"ablations": pd.concat(rows)}) == (expected, told)
+
+
+@pytest.mark.parametrize(
+    ("largest", "smallest", "expected"),
+    [
+        (-0.01, 0.03, "as predicted"),  # it rises with one schedule, and falls by less than half with the other
+        (0.004, 0.0, "as predicted"),  # it stays
+        (0.006, 0.0, "neither"),  # it falls, by less than half
+        (0.06, 0.0, "refuted"),
+        (0.0, 0.06, "refuted"),
+    ],
+)
+def test_h3_compares_by_how_much_the_gap_falls(largest, smallest, expected):
+    falls = {PER_PASS: 0.1, LARGEST: largest, SMALLEST: smallest}
+    rows = [
+        one.assign(value=[0.2 + fall * (size == 10000) for size in one["train_size"]])
+        for model in ("CNN", "FCNN")
+        for quantity in ("nll_gap", "kl_to_ensemble")
+        for fall, one in zip(
+            falls.values(), ablation("schedule", model, "us", dict.fromkeys(falls, [0.0] * 8), quantity), strict=True
+        )
+    ]
+    found, told = outcome(3, {"ablations": pd.concat(rows)})
+    count = 4 if expected == "as predicted" else 0
+    assert found == expected and told.startswith(f"as said in {count} of 4 by NLL and in {count} by the divergence")
+    assert told.endswith(f"by more than half in {4 if expected == 'refuted' else 0}")
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(16, "as predicted"), (15, "neither"), (9, "neither"), (8, "refuted")])
+def test_h4_counts_settings_on_mnist_in_which_gped_is_ahead_and_ties_for_nobody(ahead, expected):
+    table = published("ood_auroc").assign(end2=0.5, gped=0.9)
+    mnist = table["dataset"] == "MNIST"
+    table.loc[mnist, "gped"] = [0.6] * ahead + [0.50049] * (32 - ahead)
+    assert outcome(4, {"ood_auroc": table}) == (expected, f"GPED is ahead in {ahead} of 32 settings")
+    assert outcome(4, {"ood_auroc": table}, steps=50_000) == ("not run", "")
+
+
+@pytest.mark.parametrize(
+    ("mae", "correlation", "expected"),
+    [(0.018, 0.4, "as predicted"), (0.018, 0.2, "neither"), (0.019, 0.4, "neither"), (0.02, 0.4, "refuted")],
+)
+def test_h5_holds_entropy_errors_against_the_best_constant(mae, correlation, expected):
+    table = published("exp1").assign(entropy_mae=0.01, beside_constant_mae=0.02, beside_correlation=0.9)
+    table.loc[0, ["entropy_mae", "beside_correlation"]] = mae, correlation
+    found, told = outcome(5, {"exp1": table})
+    assert found == expected
+    assert told.startswith(f"FCNN: MAE {mae:.4f} (constant 0.0200), correlation {correlation:.2f}, CNN: MAE 0.0100")
+
+
+def test_tables_that_do_not_tell_decide_nothing():
+    assert set(outcomes({"run": ({}, 3, 10**6)})["outcome"]) == {"not run"}
+
+
+def test_the_document_has_the_same_hypotheses():
+    text = (ROOT / "docs/predictions.md").read_text()
+    assert re.findall(r"^\| (H\d) \|", text, re.MULTILINE) == [one.name for one in HYPOTHESES]

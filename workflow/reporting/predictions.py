@@ -1,0 +1,191 @@
+"""What docs/predictions.md predicts, as code that was written before the runs that decide it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from workflow.experiments.paper import PAPER_STEPS
+from workflow.reporting.claims import as_printed
+from workflow.reporting.findings.finding import Frames
+from workflow.reporting.published import published
+
+CELLS = 8
+"""Four training sizes, without masks and with those of experiment 4."""
+SEEDS = 3
+"""That a prediction about the schedule or the released code is about."""
+CLOSE = 0.005
+"""By so much a gap may fall and still count as staying what it is."""
+
+
+class Counted(NamedTuple):
+    """What a run says of a hypothesis."""
+
+    came: bool
+    refuted: bool
+    told: str
+
+    @property
+    def outcome(self) -> str:
+        """In a word or two."""
+        return "as predicted" if self.came else "refuted" if self.refuted else "neither"
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A hypothesis about the published numbers.
+
+    Args:
+        name: As the document has it.
+        says: In a few words.
+        table: That a run must have to tell anything of it.
+        count: Counts what a run's tables say; None if they do not tell.
+        least_seeds: Of a run that decides it.
+        least_steps: The same.
+    """
+
+    name: str
+    says: str
+    table: str
+    count: Callable[[Frames], Counted | None]
+    least_seeds: int = 1
+    least_steps: int = 0
+
+
+def _beside_published(frames: Frames, ablation: str, quantity: str = "nll_gap") -> pd.DataFrame:
+    """A row for each cell and estimator of an ablation on MNIST: a column for each setting, and the published gap."""
+    rows = frames["ablations"].query("ablation == @ablation and dataset == 'MNIST' and quantity == @quantity")
+    keys = ["model", "train_size", "masking_rate", "estimator"]
+    table = rows.pivot(index=keys, columns="setting", values="value").reset_index()
+    paper = published("estimators").query("dataset == 'MNIST'")
+    gaps = [
+        paper[keys[:3]].assign(estimator=name, published=paper[f"student_nll_{name}"] - paper["teacher_nll"])
+        for name in ("us", "uo")
+    ]
+    return table.merge(pd.concat(gaps), on=keys)
+
+
+def _nearer(table: pd.DataFrame, one: str, other: str) -> int:
+    """In how many cells one setting is nearer to the published gap than the other."""
+    return int(((table[one] - table["published"]).abs() < (table[other] - table["published"]).abs()).sum())
+
+
+def _halved_every_100_epochs(frames: Frames) -> Counted | None:
+    table = _beside_published(frames, "release").query("model == 'CNN' and estimator == 'us'")
+    often = "halving every 100 epochs"
+    if len(table) < CELLS or often not in table:
+        return None
+    nearer = _nearer(table, often, "as configured")
+    within = int(((table[often] - table["published"]).abs() <= table["published"].abs() / 3).sum())
+    told = f"100 is nearer in {nearer} of {len(table)} cells, and within a third in {within}"
+    return Counted(nearer >= 7 and within >= 6, nearer <= 4, told)
+
+
+def _dropout_left_on(frames: Frames) -> Counted | None:
+    table = _beside_published(frames, "release").query("model == 'FCNN'")
+    off, on = "dropout after the first hidden layer only", "the same, left on at prediction"
+    if len(table) < 2 * CELLS or on not in table:
+        return None
+    stochastic = _nearer(table.query("estimator == 'us'"), on, off)
+    online = _nearer(table.query("estimator == 'uo'"), off, on)
+    told = f"nearer in {stochastic} of {CELLS} cells left on (U_s), in {online} off (U_o)"
+    return Counted(min(stochastic, online) >= 7, min(stochastic, online) <= 4, told)
+
+
+PER_PASS, LARGEST, SMALLEST = (
+    "halving per pass over D",
+    "halving as at the largest N",
+    "halving as at the smallest N",
+)
+
+
+def _falls(frames: Frames, quantity: str) -> Iterator[tuple[float, float, float]]:
+    """For each network and mask: by how much it falls from the smallest to the largest training set, by schedule."""
+    table = _beside_published(frames, "schedule", quantity).query("estimator == 'us'")
+    for _, part in table.groupby(["model", "masking_rate"]):
+        ends = part.sort_values("train_size")[[PER_PASS, LARGEST, SMALLEST]].iloc[[0, -1]]
+        per_pass, largest, smallest = (ends.iloc[0] - ends.iloc[1]).tolist()
+        yield per_pass, largest, smallest
+
+
+def _schedule_decides(frames: Frames) -> Counted | None:
+    settings = set(frames["ablations"].query("ablation == 'schedule'")["setting"])
+    if not {PER_PASS, LARGEST, SMALLEST} <= settings:
+        return None
+    gaps, divergences = (list(_falls(frames, quantity)) for quantity in ("nll_gap", "kl_to_ensemble"))
+    if len(gaps) < 4:
+        return None
+    as_said = [
+        sum(per_pass > 0 and largest <= CLOSE and smallest < per_pass / 2 for per_pass, largest, smallest in falls)
+        for falls in (gaps, divergences)
+    ]
+    still = sum(max(largest, smallest) > per_pass / 2 for per_pass, largest, smallest in gaps)
+    told = (
+        f"as said in {as_said[0]} of {len(gaps)} by NLL and in {as_said[1]} by the divergence from the ensemble; with "
+        f"one schedule for all the gap still falls by more than half in {still}"
+    )
+    return Counted(min(as_said) == len(gaps), still >= 2, told)
+
+
+def _length_decides(frames: Frames) -> Counted | None:
+    rows = as_printed(frames["ood_auroc"]).query("dataset == 'MNIST'")
+    rows = rows[rows["ood_dataset"].isin(published("ood_auroc")["ood_dataset"])]
+    if len(rows) < 32:
+        return None
+    ahead = int((rows["gped"] > rows["end2"]).sum())
+    return Counted(ahead >= 16, ahead <= 8, f"GPED is ahead in {ahead} of {len(rows)} settings")
+
+
+def _entropies_need_length(frames: Frames) -> Counted | None:
+    table = frames["exp1"].query("dataset == 'MNIST'")
+    if len(table) < 2 or "beside_correlation" not in table:
+        return None
+    share = table["entropy_mae"] / table["beside_constant_mae"]
+    came = (share <= 0.9).all() and (table["beside_correlation"] > 0.3).all()
+    told = ", ".join(
+        f"{row.model}: MAE {row.entropy_mae:.4f} (constant {row.beside_constant_mae:.4f}), correlation "
+        f"{row.beside_correlation:.2f}"
+        for row in table.itertuples()
+    )
+    return Counted(bool(came), bool((share >= 1).any()), told)
+
+
+HYPOTHESES = (
+    Hypothesis(
+        "H1", "CNN students had their rate halved every 100 epochs", "ablations", _halved_every_100_epochs, SEEDS
+    ),
+    Hypothesis("H2", "dropout was left on for FCNN students of U_s", "ablations", _dropout_left_on, SEEDS),
+    Hypothesis("H3", "the schedule decides whether the gap shrinks with data", "ablations", _schedule_decides, SEEDS),
+    Hypothesis(
+        "H4",
+        "how long students train decides GPED against EnD²",
+        "ood_auroc",
+        _length_decides,
+        least_steps=PAPER_STEPS,
+    ),
+    Hypothesis(
+        "H5", "entropy errors need the published length", "exp1", _entropies_need_length, least_steps=PAPER_STEPS
+    ),
+)
+
+
+def outcomes(runs: dict[str, tuple[Frames, int, int]]) -> pd.DataFrame:
+    """What became of every prediction.
+
+    Args:
+        runs: By name, the tables of each run, how many seeds it has and the steps of its shortest chain.
+    """
+    rows = []
+    for one in HYPOTHESES:
+        row = {"hypothesis": f"{one.name}: {one.says}"}
+        found = {
+            name: counted
+            for name, (frames, seeds, steps) in runs.items()
+            if one.table in frames and seeds >= one.least_seeds and steps >= one.least_steps
+            if (counted := one.count(frames))
+        }
+        rows += [row | {"run": name, "outcome": what.outcome, "counted": what.told} for name, what in found.items()]
+        if not found:
+            rows.append(row | {"run": "", "outcome": "not run", "counted": ""})
+    return pd.DataFrame(rows)
