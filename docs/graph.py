@@ -30,8 +30,13 @@ def placed(ways: list[list[Point]], boxes: set[Point]) -> dict[Point, float]:
     lines = sorted({line for way in ways for line in pairwise(way)})
     starts = [settled(lines, boxes, Random(seed)) for seed in range(30)]
     middle = min(starts, key=lambda middle: sum(abs(middle[upper] - middle[lower]) for upper, lower in lines))
-    shift = MARGIN + WIDTH / 2 - min(middle[point] for point in boxes)
+    shift = MARGIN - min(x - half_of(point, boxes) for point, x in middle.items())
     return {point: x + shift for point, x in middle.items()}
+
+
+def half_of(point: Point, boxes: set[Point]) -> float:
+    """Half the width of a point: a line has none."""
+    return WIDTH / 2 if point in boxes else 0
 
 
 def settled(lines: list[tuple[Point, Point]], boxes: set[Point], random: Random) -> dict[Point, float]:
@@ -42,7 +47,7 @@ def settled(lines: list[tuple[Point, Point]], boxes: set[Point], random: Random)
         joined.setdefault(lower, []).append(upper)
     rows = [[point for point in sorted(joined) if point[1] == number] for number in range(len(joined))]
     middle = {point: WIDTH * random.random() for point in sorted(joined)}
-    half = {point: WIDTH / 2 if point in boxes else 0 for point in joined}
+    half = {point: half_of(point, boxes) for point in joined}
     for sweep in range(80):
         for row in rows:
             wish = {point: fmean(middle[other] for other in joined[point]) for point in row}
@@ -70,7 +75,7 @@ def svg(title: str, edges: list[Edge], what: dict[str, str]) -> str:
     ways = [[*((start, row) for row in range(rows[start], rows[end])), (end, rows[end])] for start, end in edges]
     middle = placed(ways, boxes)
     top = {point: MARGIN + ROW * point[1] for point in middle}
-    width = round(max(middle[point] for point in boxes) + WIDTH / 2 + MARGIN)
+    width = round(max(x + half_of(point, boxes) for point, x in middle.items()) + MARGIN)
     height = max(top.values()) + HEIGHT + MARGIN
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',

@@ -25,6 +25,7 @@ WHAT = {
     "gped/students": "what learns, and answers",
     "gped/evaluation": "metrics, uncertainties",
     "gped/distillation": "Algorithm 1",
+    "gped/training": "a folder to a student",
     "gped/command": "the command line",
     "workflow/experiments": "the matrix as values",
     "workflow/jobs": "what jobs share",

@@ -2,7 +2,8 @@
 
     snakemake all_tables --rulegraph | python docs/rulegraph.py > docs/rulegraph.svg
 
-The rules that train students differ only in which students they train, and are drawn as one; so are those that measure.
+The rules that train students differ only in which students they train, and are drawn as one; so are those that run
+chains, and those that measure.
 """
 
 import re
@@ -11,7 +12,7 @@ import sys
 from graph import Edge, svg
 
 TARGET = "all_tables"  # needs everything, and is not drawn
-MANY = ("students", "measure")
+MANY = ("teacher", "students", "measure")
 WHAT = {
     "data": "fetch, check, decode images",
     "teacher": "run the chain, record readings",
