@@ -74,15 +74,16 @@ def update_seconds(architecture: Architecture) -> float:
 
 
 @cache
-def chain_seconds(role: str) -> tuple[float, float]:
+def chain_seconds(role: str, noise: str) -> tuple[float, float]:
     """One step of a chain, and one forward pass of 1,000 inputs."""
     readings = _Random(MODELS[role].architecture)
     labels = torch.randint(0, 10, (1000,))
     network = gped.Network(MODELS[role].architecture, 10, gped.stream(0, "θ"))
     images = readings.inputs
-    chain = gped.Chain(network, images, labels, images, gped.SGLD(4e-6), steps=10**9, burn_in=10**9 - 1, thinning=1)
+    length = {"steps": 10**9, "burn_in": 10**9 - 1, "thinning": 1}
+    chain = gped.Chain(network, images, labels, images, gped.SGLD(4e-6), **length, noise=noise)
     reference = gped.Reference(images)
-    reference.start(0, 10**9, torch.device("cpu"))
+    reference.start(10**9, gped.Categorical(10), torch.device("cpu"))
     return _seconds(chain.step), _seconds(lambda: reference.update(chain.network))
 
 
@@ -90,7 +91,7 @@ def estimate(matrix: Matrix) -> pd.DataFrame:
     """Core-hours by model and stage."""
     rows = []
     for role in matrix.models:
-        step, thousand = chain_seconds(role)
+        step, thousand = chain_seconds(role, matrix.models[role]["chain"]["noise"])
         chains = students = 0.0
         cells = [cell for cell in matrix.cells() if cell.role == role]
         for cell in cells:

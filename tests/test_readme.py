@@ -99,3 +99,9 @@ def test_the_estimate_takes_the_name_of_a_preset():
     assert shlex.split(command) == ["python", "benchmarks/estimate.py", "paper"]
     wrong = in_shell("python benchmarks/estimate.py papr", ROOT)
     assert wrong.returncode and wrong.stderr.strip() == "There is no preset and no file papr. Did you mean paper?"
+    told = in_shell("python benchmarks/estimate.py paper", ROOT)
+    assert told.returncode == 0, told.stderr
+    *_, whole, _, sentence = told.stdout.rstrip().splitlines()
+    chains, students, *hours = whole.split()[1:]
+    assert (chains, students) == ("51.0", "504.0") and re.search(r"\b51 chains and 504 students\b", TEXT)
+    assert sum(map(float, hours)) == pytest.approx(float(re.search(r"about (.*) core-hours", sentence)[1]), abs=0.11)
