@@ -68,9 +68,10 @@ def test_how_many_threads_torch_has_does_not_change_a_student_and_where_they_are
         assert "last digits" in where.__doc__.partition("threads: ")[2]
 
 
+@pytest.mark.parametrize("proximal", [False, True])
 @pytest.mark.parametrize("loss", ["absolute", "deviance"])
-def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, make_chain):
-    lasso = gped.GroupLasso(0.1)
+def test_one_update_is_one_adam_step_on_the_losses_and_the_penalty_or_its_shrinkage(loss, proximal, make_chain):
+    lasso = gped.GroupLasso(0.1, proximal=proximal)
     spec = gped.joint(TINY_DENSE, classes=3, steps=60, thinning=2, pruning=lasso, entropy_loss=loss)
     chain = make_chain()
     learner = gped.Learner(spec, chain)
@@ -84,8 +85,12 @@ def test_one_update_is_one_adam_step_on_the_sum_of_losses_and_the_penalty(loss, 
     errors = {"absolute": (z[:, 3].exp() - entropy).abs(), "deviance": z[:, 3].exp() - entropy * z[:, 3]}
     error = errors[loss]
     norms = sum(row.norm() for layer in network.weighted[:-1] for row in layer.weight)
-    ((cross_entropy + error).mean() + 0.1 * norms).backward()
+    ((cross_entropy + error).mean() + (0 if proximal else 0.1 * norms)).backward()
     torch.optim.Adam(network.parameters(), 1e-3).step()
+    if proximal:
+        with torch.no_grad():
+            for row in (row for layer in network.weighted[:-1] for row in layer.weight):
+                row.mul_(1 - 1e-3 * 0.1 / row.norm())
 
     update(learner, reading, x)
     for said, expected in zip(learner.network.parameters(), network.parameters(), strict=True):

@@ -74,10 +74,17 @@ def test_a_student_of_an_ensemble_comes_close_to_its_mean():
         assert np.abs(error).mean() < 0.2 * np.abs(constant).mean()
 
 
-def test_the_callers_networks_stay_as_they_are():
+def test_networks_in_training_speak_as_in_evaluation_and_the_callers_own_stay_as_they_are():
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 3), nn.Dropout(0.5)).train()
-    list(gped.Ensemble([network], IMAGES, steps=2))
+    reference = gped.Reference(TEST)
+    readings = list(gped.Ensemble([network], IMAGES, steps=20, references={"test": reference}))
     assert network.training
+    with torch.no_grad():
+        for reading in readings:
+            said = torch.log_softmax(network[:2](IMAGES[reading.indices].float() / 255), 1)
+            torch.testing.assert_close(reading.said, said)
+        p = torch.softmax(network[:2](TEST.float() / 255), 1)
+    np.testing.assert_allclose(reference.result()["predictive"], p, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,18 @@ import gped
 from tests.helpers import TINY_DENSE, random_images
 
 
-def test_the_reference_is_the_mean_over_the_draws_that_count(make_chain):
+@pytest.mark.parametrize("steps", [100, 101], ids=["asked at T", "not asked at T"])
+def test_the_reference_is_the_mean_over_the_draws_that_count(steps, make_chain):
     inputs = random_images(TINY_DENSE, 25, "test")
     reference = gped.Reference(
         inputs, every=4, expectations={e.name: e.g for e in (gped.predictive, gped.entropy, gped.variance)}
     )
     burn_in = 8  # where the reference would be asked, if the draw at t = B counted
-    chain = make_chain(references={"test": reference}, steps=101, burn_in=burn_in, further_steps=20)
+    chain = make_chain(references={"test": reference}, steps=steps, burn_in=burn_in, further_steps=20)
     draws = []
-    while chain.t < 121:
+    while chain.t < steps + 20:
         chain.step()
-        if burn_in < chain.t <= 101 and chain.t % 4 == 0:
+        if burn_in < chain.t <= steps and chain.t % 4 == 0:
             log_p = torch.log_softmax(chain.network(chain.labelled.scaling(inputs)), 1).detach()
             draws.append(log_p.exp().double().numpy())
     draws = np.stack(draws)
