@@ -79,7 +79,7 @@ def main() -> None:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:  # the system's, not ours
-        return f"cannot read {error.filename}: {error.strerror}."
+        return f"cannot use {error.filename}: {error.strerror}."
     return str(error)
 
 
@@ -146,7 +146,7 @@ def write_prediction(file: Path, paths: list[Path], output: Path | None) -> int:
     if output is None:
         write_csv(sys.stdout, names, prediction)
     else:
-        with replacing(output) as part, part.open("w", newline="") as out:
+        with replacing(output) as part, part.open("w", newline="", encoding="utf-8", errors="surrogateescape") as out:
             write_csv(out, names, prediction)
     if refused:
         print(f"gped predict: {len(refused)} of {len(found)} images are left out.", file=sys.stderr)

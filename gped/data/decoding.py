@@ -14,7 +14,7 @@ SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", 
 
 
 def image_files(folder: Path) -> list[Path]:
-    """All images in a folder and its folders, sorted; what is hidden is left out."""
+    """All images in a folder and its folders, sorted; what is hidden is left out, and links are followed."""
 
     def refuse(error: OSError) -> None:
         raise DataError(
@@ -22,14 +22,19 @@ def image_files(folder: Path) -> list[Path]:
         ) from error
 
     found = []
-    for parent, folders, files in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [
-            Path(parent, name) for name in files if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES
-        ]
+    for parent, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(".") and not _leads_back(Path(parent, name))]
+        images = (name for name in files if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES)
+        found += [path for name in images if not (path := Path(parent, name)).is_fifo()]  # which would be waited for
     if not found:
         raise DataError(f"{folder} has no images: no file ends in {', '.join(sorted(SUFFIXES))}.")
     return sorted(found)
+
+
+def _leads_back(folder: Path) -> bool:
+    """Whether a folder is a link to one that it is in."""
+    here, there = folder.parent.resolve(), folder.resolve()
+    return folder.is_symlink() and there in (here, *here.parents)
 
 
 def read_images(files: list[Path], shape: tuple[int, ...], refused: dict[Path, str] | None = None) -> np.ndarray:
@@ -43,7 +48,8 @@ def read_images(files: list[Path], shape: tuple[int, ...], refused: dict[Path, s
     if len(shape) != 3 or shape[0] not in (1, 3):
         raise DataError(f"images have 1 or 3 channels, a height and a width; the shape {shape} was asked for.")
     decoded, count = np.empty((len(files), *shape), np.uint8), 0
-    for file in progress(files, f"decoding {files[0].parent.name}", len(files), "image"):
+    where = Path(os.path.commonpath([file.parent for file in files])).name
+    for file in progress(files, f"decoding {where}".rstrip(), len(files), "image"):
         try:
             decoded[count] = _read_image(file, shape)
             count += 1

@@ -39,12 +39,16 @@ def count_outputs(network: Callable[[Tensor], Any], inputs: Inputs) -> int:
     return outputs_of(network, inputs[:1]).shape[1]
 
 
-def check_normalisation(network: nn.Module) -> None:
+def check_normalisation(network: nn.Module, sampled: bool = False) -> None:
     """Refuse batch normalisation that is not a function of the parameters and one input.
 
     In evaluation mode it uses the statistics that it has collected. They are no parameters: a chain keeps them as they
     are. Where there are none, what a draw says of an input would depend on the others in its batch, or nothing would
     be normalised.
+
+    Args:
+        network: In which it may be.
+        sampled: Whether a chain is to move its parameters, so that its statistics must be there before.
     """
     for name, module in network.named_modules():
         if not isinstance(module, nn.modules.batchnorm._BatchNorm):
@@ -54,7 +58,7 @@ def check_normalisation(network: nn.Module) -> None:
                 f"the layer {name!r} of the network normalises by the statistics of a batch, so that what it says of "
                 "an input depends on others: use one with track_running_stats, or GroupNorm or LayerNorm."
             )
-        if module.num_batches_tracked is not None and not module.num_batches_tracked:
+        if sampled and module.num_batches_tracked is not None and not module.num_batches_tracked:
             raise ValueError(
                 f"the layer {name!r} of the network is a {type(module).__name__} that has seen no data yet, and a "
                 "chain does not change its statistics: train the network a little first, so that it has some, or use "

@@ -49,7 +49,13 @@ class OwnNetwork(nn.Module):
         if not self.training or self.generator is None:
             return self.module(x)
         with drawing_from(self.generator):
-            return self.module(x)
+            outputs = self.module(x)
+        if not isinstance(outputs, Tensor):
+            raise ValueError(
+                f"the network of the student returns a {type(outputs).__name__} in training mode: it must return one "
+                "tensor there, too, such as without auxiliary outputs."
+            )
+        return outputs
 
     def named(self) -> dict[str, Tensor]:
         """Parameters and buffers by name, for a file."""

@@ -62,6 +62,16 @@ class Likelihood:
         return targets
 
 
+def likelihood_of(which: Callable[[int], Likelihood], outputs: int) -> Likelihood:
+    """The likelihood of a network with so many outputs."""
+    if isinstance(which, Likelihood):
+        raise ValueError(
+            f"the likelihood is {which}: pass the class alone, {type(which).__name__}; how many outputs there are is "
+            "the network's to tell."
+        )
+    return which(outputs)
+
+
 # From no certainty to a great deal, either way.
 _SIZES = torch.tensor([[0.0], [1.0], [10.0], [100.0], [-1.0], [-10.0], [-100.0]])
 

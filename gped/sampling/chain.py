@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gped.inputs import Inputs, Rows
+from gped.inputs import Inputs, Rows, check_alike
 from gped.networks.outputs import check_normalisation, count_outputs
-from gped.readings.likelihoods import Categorical, Likelihood
+from gped.readings.likelihoods import Categorical, Likelihood, likelihood_of
 from gped.readings.reading import Reading, ReadingsInfo
 from gped.sampling.noise import noise_from
 from gped.sampling.reference import Reference
@@ -83,20 +83,8 @@ class Chain:
         self.sampler = sampler
         self.references = dict(references or {})
         self.threads = threads
-        for name, other in {"D'": self.inputs, **{k: r.inputs for k, r in self.references.items()}}.items():
-            if (other.shape, other.scaling) != (self.labelled.shape, self.labelled.scaling):
-                raise ValueError(
-                    f"{name} has inputs of shape {other.shape} with {other.scaling}, but D has {self.labelled.shape} "
-                    f"with {self.labelled.scaling}: the network must meet them all in the same form."
-                )
-            if other.are_bytes or self.labelled.are_bytes:
-                for which, pixels in {name: other, "D": self.labelled}.items():
-                    if not pixels.are_pixels:
-                        least, greatest = pixels.range
-                        raise ValueError(
-                            f"{which} has numbers from {least:g} to {greatest:g}, but is used with bytes, which enter "
-                            "the network in [0, 1]. Pass bytes, or scale them alike."
-                        )
+        asked = {name: reference.inputs for name, reference in self.references.items()}
+        check_alike("D", self.labelled, {"D'": self.inputs, **asked})
         if len(self.labelled) != len(self.labels):
             raise ValueError(f"D has {len(self.labelled)} inputs but {len(self.labels)} labels: they must be as many.")
         if whole("batch_size", batch_size, 1) > len(self.labels):
@@ -110,8 +98,8 @@ class Chain:
         self.theta, self._views = flat(self._parameters)
         for parameter, view in zip(self._parameters, self._views, strict=True):
             parameter.data = view.copy_(parameter.data)
-        check_normalisation(self.network)
-        self.likelihood = likelihood(count_outputs(self.network, self.inputs))
+        check_normalisation(self.network, sampled=True)
+        self.likelihood = likelihood_of(likelihood, count_outputs(self.network, self.inputs))
         self.labels = self.likelihood.checked(self.labels)
         self.info = ReadingsInfo(
             inputs=len(self.inputs),

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import torch
 from torch import nn
 
-from gped.inputs import Inputs, Rows
-from gped.networks.outputs import count_outputs, outputs_of
-from gped.readings.likelihoods import Categorical, Likelihood
+from gped.inputs import Inputs, Rows, check_alike
+from gped.networks.outputs import check_normalisation, count_outputs, outputs_of
+from gped.readings.likelihoods import Categorical, Likelihood, likelihood_of
 from gped.readings.reading import Reading, ReadingsInfo
 from gped.sampling.members import Member
 from gped.sampling.reference import Reference
@@ -60,7 +60,7 @@ class Ensemble:
         self.inputs = Inputs.of(unlabelled).to(self.device)
         self.references = dict(references or {})
         self.threads = threads
-        self.likelihood = likelihood(count_outputs(self._member(0), self.inputs))
+        self.likelihood = likelihood_of(likelihood, count_outputs(self._member(0), self.inputs))
         self.info = ReadingsInfo(
             inputs=len(self.inputs),
             likelihood=self.likelihood.name,
@@ -71,12 +71,8 @@ class Ensemble:
             steps=whole("steps of an ensemble", steps, 1),
             last_step=steps,
         )
-        for name, reference in self.references.items():
-            if (reference.inputs.shape, reference.inputs.scaling) != (self.inputs.shape, self.inputs.scaling):
-                raise ValueError(
-                    f"{name} has inputs of shape {reference.inputs.shape} with {reference.inputs.scaling}, but D' has "
-                    f"{self.inputs.shape} with {self.inputs.scaling}: members must meet them all in the same form."
-                )
+        check_alike("D'", self.inputs, {name: reference.inputs for name, reference in self.references.items()})
+        for reference in self.references.values():
             reference.start(len(members), self.likelihood, self.device)
         self.t = 0
         self._speakers = stream(seed, "members")
@@ -132,7 +128,10 @@ class Ensemble:
 
     def _member(self, number: int) -> Member:
         member = self.members[number]
-        return member.to(self.device).eval() if isinstance(member, nn.Module) else member
+        if not isinstance(member, nn.Module):
+            return member
+        check_normalisation(member)
+        return member.to(self.device).eval()
 
     def state(self) -> State:
         """All that decides the readings to come; see `Checkpoint`."""

@@ -14,6 +14,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from gped.networks.network import Dropout
+from gped.networks.outputs import check_normalisation
 from gped.support.checks import whole
 from gped.support.randomness import drawing_from, stream
 
@@ -53,6 +55,8 @@ class Saved(_Members):
     def __init__(
         self, parameters: Sequence[str | os.PathLike[str] | dict[str, Tensor]], factory: Callable[[], nn.Module]
     ) -> None:
+        if isinstance(parameters, str | os.PathLike | dict):
+            raise ValueError("the parameters are those of one member: pass a list with one for each.")
         self._parameters = [one if isinstance(one, dict) else Path(one) for one in parameters]
         self._count = len(self._parameters)
         for path in self._parameters:
@@ -83,8 +87,8 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"{path} is not a safetensors file: {error}.") from error
     except Exception as error:  # torch raises what the file makes it stumble over
         raise ValueError(
-            f"{path} holds more than tensors, or is damaged, and is not read: {str(error).splitlines()[0]} Save "
-            "network.state_dict() with safetensors or torch.save."
+            f"{path} holds more than tensors, or is damaged, and is not read. Save network.state_dict() with "
+            "safetensors or torch.save."
         ) from error
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
         raise ValueError(f"{path} holds no state dict: save network.state_dict() into it.")
@@ -95,7 +99,8 @@ class MonteCarloDropout(_Members):
     """One network with its dropout left on: each member is what it says with other units dropped.
 
     Args:
-        network: A module with dropout layers. A copy of it is used; everything but dropout stays in evaluation mode.
+        network: A module with dropout layers, torch's or those of a `gped.Network`. A copy of it is used; everything but
+            dropout stays in evaluation mode.
         draws: How many members to take it for.
         seed: Of the dropped units. Each member drops its own, the same whenever it is asked about the same inputs.
     """
@@ -104,17 +109,25 @@ class MonteCarloDropout(_Members):
         self._count = whole("draws of Monte Carlo dropout", draws, 1)
         self._network = copy.deepcopy(network).eval()
         self._seed = seed
-        dropping = [module for module in self._network.modules() if isinstance(module, nn.modules.dropout._DropoutNd)]
-        if not any(module.p for module in dropping):
+        check_normalisation(self._network)
+        dropping = [one for one in self._network.modules() if isinstance(one, nn.modules.dropout._DropoutNd) and one.p]
+        self._own = [one for one in self._network.modules() if isinstance(one, Dropout) and one.rate]
+        if not dropping and not self._own:
             raise ValueError(
-                "the network has no dropout layers with a rate above 0, so that all its members would say the same."
+                "the network has no layers such as torch.nn.Dropout with a rate above 0, so that all its members would "
+                "say the same."
             )
-        for module in dropping:
+        for module in (*dropping, *self._own):
             module.train()
 
     def _member(self, number: int) -> Member:
         def member(x: Tensor) -> Tensor:
-            with drawing_from(stream(self._seed, f"Monte Carlo dropout {number}")):
+            generator = stream(self._seed, f"Monte Carlo dropout {number}", x.device)
+            for module in self._own:
+                module.generator = generator
+            if self._own:  # a network of ours, which draws from nothing else
+                return self._network(x)
+            with drawing_from(generator):
                 return self._network(x)
 
         return member
@@ -134,4 +147,10 @@ class Drawn(_Members):
         self._draw = draw
 
     def _member(self, number: int) -> Member:
-        return self._draw(number)
+        member = self._draw(number)
+        if not callable(member):
+            raise ValueError(
+                f"draw {number} is a {type(member).__name__}: it must be a function from inputs to outputs, such as a "
+                "module."
+            )
+        return member

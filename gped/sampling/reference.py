@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gped.inputs import Inputs, Rows
+from gped.networks.outputs import outputs_of
 from gped.readings.functions import values_of
 from gped.readings.likelihoods import Likelihood
 from gped.support.checkpoint import State
@@ -56,7 +57,7 @@ class Reference:
         """Add what the current draw says."""
         values: dict[str, list[Tensor]] = {name: [] for name in self.expectations}
         for start in range(0, len(self.inputs), BATCH):
-            said = self.likelihood.says(network(self.inputs[start : start + BATCH]))
+            said = self.likelihood.says(outputs_of(network, self.inputs[start : start + BATCH]))
             if not said.isfinite().all():
                 raise FloatingPointError("the network's outputs are not finite")
             for name, g in self.expectations.items():

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from gped.networks.architectures import Architecture
 from gped.networks.network import Network
-from gped.networks.outputs import outputs_of
+from gped.networks.outputs import check_normalisation, outputs_of
 from gped.networks.own import OwnNetwork
 from gped.networks.pruning import GroupLasso, without_dead_units, zero_dead_units
+from gped.readings.likelihoods import Categorical
 from gped.readings.reading import Readings
 from gped.students.adam import Adam
 from gped.students.estimators import estimator
@@ -67,6 +68,7 @@ class Learner:
 
     @torch.no_grad()
     def _check_own_network(self, readings: Readings) -> None:
+        check_normalisation(self.network)
         found, outputs = outputs_of(self.network.snapshot(), readings.inputs[:2]).shape[1], sum(self.spec.output_sizes)
         if found != outputs:
             raise ValueError(
@@ -203,7 +205,8 @@ def _check_that_they_match(spec: StudentSpec, readings: Readings) -> None:
             f"{info.likelihood} one."
         )
     if (expected := likelihood.examples().shape[1]) != info.values:
-        raise ValueError(f"the student has {expected} classes, but the readings have {info.values}.")
+        what = "classes" if info.likelihood == Categorical.name else "values for each input"
+        raise ValueError(f"the student expects {expected} {what}, but the readings have {info.values}.")
     if isinstance(spec.architecture, Architecture) and readings.inputs.shape != spec.architecture.input_shape:
         raise ValueError(
             f"the student's network reads inputs of shape {spec.architecture.input_shape}, but the readings are about "

@@ -220,7 +220,7 @@ def _probe(expectation: Expectation, likelihood: Likelihood) -> Tensor:
     if refusal := expectation.head.refusal(values):
         raise ValueError(
             f"the expectation {expectation.name!r} has {refusal}, which its head {expectation.head.name!r} cannot "
-            "express. Choose another head."
+            f"express. Choose another head, or an expectation for what a {likelihood.name} draw says."
         )
     return values
 

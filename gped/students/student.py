@@ -21,7 +21,7 @@ from gped.support.threads import threads
 
 @dataclass
 class Student:
-    """A trained student, complete in itself: it can be saved, loaded and asked without its teacher.
+    """A trained student: it can be saved, loaded and asked without its teacher.
 
     Args:
         network: Its network, in evaluation mode.
@@ -119,7 +119,8 @@ def load_student(
             for name, head, size in description["heads"]
         )
         input_shape = tuple(whole("a side of the inputs", side, 1) for side in description["input_shape"])
-        network = _network(description["architecture"], sum(size for *_, size in outputs), tensors, factory)
+        seed = description["specification"]["seed"]
+        network = _network(description["architecture"], sum(size for *_, size in outputs), tensors, factory, seed)
         if isinstance(network, Network) and network.architecture.input_shape != input_shape:
             raise ValueError(f"its inputs are of shape {input_shape}, but its layers need others")
         return Student(
@@ -141,13 +142,16 @@ def load_student(
 
 
 def _network(
-    layers: dict[str, Any], outputs: int, tensors: dict[str, Tensor], factory: Factory | None
+    layers: dict[str, Any], outputs: int, tensors: dict[str, Tensor], factory: Factory | None, seed: int
 ) -> Network | OwnNetwork:
     """A network with these parameters. What an architecture asks for is made only if the tensors are of that size."""
     if "factory" in layers:
         if factory is None:
-            raise heads.UnknownError(f"its network was made by {layers['factory']}. Pass that function as factory")
-        network = OwnNetwork.made_by(factory, outputs, seed=0)
+            raise heads.UnknownError(
+                f"its network was made by {layers['factory']}. Load it in Python, with that function as factory: "
+                "gped.load_student(path, factory=…)"
+            )
+        network = OwnNetwork.made_by(factory, outputs, seed)  # what it drew may be no parameter
         try:
             return network.restored(tensors).eval()
         except RuntimeError as error:

@@ -31,7 +31,8 @@ def write(path: str | os.PathLike[str], description: Mapping[str, Any], tensors:
         tensors: The parameters by name.
     """
     text = json.dumps(description)
-    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    # Each with memory of its own: safetensors refuses tensors that share it, as tied weights do.
+    stored = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     # One entry only: safetensors writes several in an order that changes from run to run.
     content = safetensors.torch.save(stored, {"gped": f"{FORMAT} {_digest(text, stored)}\n{text}"})
     with replacing(path) as part:

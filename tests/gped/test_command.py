@@ -108,6 +108,14 @@ def test_a_bad_image_is_reported_and_skipped_and_the_exit_code_says_so(saved):
         assert "2.png cannot be decoded as an image" in result.stderr and "1 of 3 images are left out" in result.stderr
 
 
+def test_a_name_that_is_no_text_is_written_as_it_is(saved):
+    odd = saved / os.fsdecode(b"pictures/\xff.png")
+    picture(saved / "pictures/a.png").rename(odd)
+    result = gped_command("predict", saved / "student.safetensors", odd, "--output", saved / "said.csv")
+    assert result.returncode == 0, result.stderr
+    assert os.fsencode(odd) in (saved / "said.csv").read_bytes()
+
+
 def test_names_of_classes_are_in_the_rows(make_chain, tmp_path):
     spec = gped.joint(TINY_DENSE, 3, steps=60, thinning=6, class_names=("cat", "dog", "eel"))
     gped.distill(make_chain(TINY_DENSE), [spec])[0].save(tmp_path / "student.safetensors")
@@ -143,8 +151,8 @@ def test_what_may_not_be_read_is_named(saved, without_privileges):
         locked.chmod(0o755)
     assert whole.returncode == 1 and "pictures/locked cannot be read: Permission denied" in whole.stderr
     assert files.returncode == 3 and "b.png cannot be read: Permission denied" in files.stderr
-    assert unreadable.returncode == 1 and f"cannot read {copy}: Permission denied" in unreadable.stderr
-    assert inside.returncode == 1 and f"cannot read {locked}/c.png: Permission denied" in inside.stderr
+    assert unreadable.returncode == 1 and f"cannot use {copy}: Permission denied" in unreadable.stderr
+    assert inside.returncode == 1 and f"cannot use {locked}/c.png: Permission denied" in inside.stderr
     assert not any("Traceback" in said.stderr for said in (whole, files, unreadable, inside))
 
 

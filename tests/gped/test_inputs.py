@@ -60,10 +60,12 @@ class Items(torch.utils.data.Dataset):
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-@pytest.mark.parametrize("kind", ["bytes without a channel", "bytes", "numbers"])
+@pytest.mark.parametrize("kind", ["bytes without a channel", "bytes", "numbers", "double precision"])
 def test_a_dataset_and_a_mapped_file_are_what_a_tensor_in_memory_is(kind, labelled, tmp_path):
     images = random_images(TINY_DENSE, 40)
-    images = {"bytes without a channel": images[:, 0], "bytes": images, "numbers": images.float() / 300}[kind]
+    numbers = images.double() / 300
+    kinds = {"bytes without a channel": images[:, 0], "bytes": images, "numbers": numbers.float()}
+    images = kinds.get(kind, numbers)
     np.save(tmp_path / "images.npy", images.numpy())
     scaling = gped.Scaling((0.4,), (0.2,))
     plain = gped.Inputs(images, scaling)
@@ -73,6 +75,7 @@ def test_a_dataset_and_a_mapped_file_are_what_a_tensor_in_memory_is(kind, labell
         assert gped.Scaling.standardising(other) == gped.Scaling.standardising(images)
         for which in (torch.tensor([3, 3, 39]), slice(35, 99)):
             assert torch.equal(mapped[which], plain[which])
+        assert not isinstance(other, np.memmap) or mapped.images.data_ptr() == other.ctypes.data  # none was copied
 
 
 def test_a_chain_reads_and_learns_from_a_dataset_as_from_memory_and_asks_for_no_more_than_it_needs(make_chain):

@@ -1,5 +1,7 @@
 """Folders of images, and of classes of images."""
 
+import os
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -58,3 +60,17 @@ def test_a_folder_in_which_no_image_can_be_read_is_an_error(tmp_path):
         (tmp_path / f"{number}.png").write_bytes(b"no picture")
     with pytest.raises(gped.data.DataError, match=r"0\.png cannot be decoded .* for 2 more: nothing is left"):
         gped.image_folder(tmp_path, (1, 4, 4))
+
+
+def test_links_to_folders_are_followed_but_not_in_circles_and_pipes_are_no_images(tmp_path):
+    for name in ("cat", "elsewhere/dog"):
+        (tmp_path / name).mkdir(parents=True)
+        Image.new("L", (4, 4)).save(tmp_path / name / "0.png")
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "cat").symlink_to(tmp_path / "cat")
+    (folder / "dog").symlink_to(tmp_path / "elsewhere/dog")
+    (folder / "again").symlink_to(folder)
+    os.mkfifo(tmp_path / "cat/1.png")
+    found = gped.image_folder(folder, (1, 4, 4))
+    assert found.classes == ("cat", "dog") and found.files == [folder / "cat/0.png", folder / "dog/0.png"]

@@ -96,11 +96,32 @@ def test_networks_in_training_speak_as_in_evaluation_and_the_callers_own_stay_as
         ([lambda x: {"logits": x}], "the network returns a dict"),
         ([lambda x: x], "turned 1 inputs into outputs of shape"),
         ([lambda x: x.flatten(1)[:, :3], lambda x: x.flatten(1)[:, :3] / 0], "not all are finite"),
+        (
+            [nn.Sequential(nn.Flatten(), nn.BatchNorm1d(64, track_running_stats=False), nn.Linear(64, 3))],
+            "so that what it says of an input depends on others",
+        ),
     ],
 )
 def test_what_is_no_ensemble_is_refused_with_a_sentence(teachers, sentence):
     with pytest.raises(ValueError, match=sentence):
         list(gped.Ensemble(teachers, IMAGES, steps=20))
+
+
+def test_a_reference_that_would_not_be_met_in_the_same_form_is_refused():
+    with pytest.raises(ValueError, match=r"test has numbers from .* to 255, but is used with bytes"):
+        ensemble(references={"test": gped.Reference(torch.full((2, 1, 8, 8), 255.0))})
+
+
+def test_a_member_that_gives_no_tensor_is_refused_also_where_a_reference_hears_it_first():
+    teachers = [lambda x: x.flatten(1)[:, :3], lambda x: (x, x)]
+    for seed in range(4):
+        with pytest.raises(ValueError, match="the network returns a tuple"):
+            list(gped.Ensemble(teachers, IMAGES, steps=2, seed=seed, references={"test": gped.Reference(TEST)}))
+
+
+def test_a_likelihood_is_passed_as_its_class():
+    with pytest.raises(ValueError, match="pass the class alone, Categorical"):
+        ensemble(likelihood=gped.Categorical(3))
 
 
 def test_members_that_say_anything_can_be_averaged():

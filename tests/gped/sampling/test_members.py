@@ -72,6 +72,18 @@ def test_dropout_members_differ_are_the_same_when_asked_again_and_average_to_wha
         torch.testing.assert_close(mean, dropping(X), atol=0.05, rtol=0)
 
 
+def test_dropout_of_the_librarys_own_networks_makes_members_too():
+    layout = gped.Architecture(input_shape=(6,), channels=(), kernel=0, hidden=(8,))
+    own = gped.Network(layout, 3, gped.stream(0, "θ"), 0.5, gped.stream(0, "dropped"))
+    members = gped.MonteCarloDropout(own, draws=4000)
+    assert not torch.equal(members[0](X), members[1](X)) and torch.equal(members[0](X), members[0](X))
+    with torch.no_grad():
+        mean = torch.stack([member(X) for member in members]).mean(0)
+        torch.testing.assert_close(mean, own.eval()(X), atol=0.05, rtol=0)
+    state = own.dropout_generator.get_state()
+    assert torch.equal(state, gped.stream(0, "dropped").get_state()), "the caller's network was changed"
+
+
 def test_a_network_without_dropout_is_no_ensemble():
     with pytest.raises(ValueError, match="all its members would say the same"):
         gped.MonteCarloDropout(network(0))
@@ -82,3 +94,11 @@ def test_members_that_a_function_draws_are_asked_for_by_number():
     members = gped.Drawn(lambda number: asked.append(number) or network(number), 4)
     assert torch.equal(members[-1](X), network(3)(X)) and len(members[1:3]) == 2
     assert asked == [3, 1, 2]
+    with pytest.raises(ValueError, match="draw 0 is a Tensor: it must be a function from inputs to outputs"):
+        gped.Drawn(lambda number: X, 4)[0]
+
+
+def test_the_parameters_of_one_member_are_not_taken_for_a_list(tmp_path):
+    for one in (tmp_path / "a.pt", str(tmp_path / "a.pt"), network(0).state_dict()):
+        with pytest.raises(ValueError, match="pass a list with one for each"):
+            gped.Saved(one, lambda: network(0))

@@ -68,7 +68,7 @@ def test_a_student_stops_listening_at_its_last_step(make_chain):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"likelihood": 4}, "the student has 4 classes, but the readings have 3"),
+        ({"likelihood": 4}, "the student expects 4 classes, but the readings have 3"),
         ({"thinning": 3}, "thinning is 3, but there is a reading every 2 steps"),
         ({"steps": 62}, "listens until step 62, but the chain's last step T is 60"),
         ({"steps": 10}, "burn-in lasts until 10"),

@@ -46,6 +46,14 @@ def test_masks_are_on_all_images_and_the_far_ones_are_also_there_without(sets):
     assert torch.equal(torch.where(seen > 0, seen, whole), whole)  # the same images, in the same order
 
 
+def test_copies_follow_the_training_images_in_d_prime_with_masks_of_their_own(sets):
+    inputs = prepare(SETTINGS | {"mask": 14, "copies": "turned"}, sets)
+    assert torch.equal(inputs.unlabelled.images[:60], prepare(SETTINGS | {"mask": 14}, sets).unlabelled.images)
+    first, copied = (part == 0 for part in inputs.unlabelled.images.split(60))
+    assert (copied.sum((1, 2, 3)) == 14 * 14).all()
+    assert (first == copied).all((1, 2, 3)).float().mean() < 0.1  # masks of the same places are rare
+
+
 def test_pixels_are_standardised_by_the_training_images(sets):
     every = prepare(SETTINGS | {"standardise": True}, sets).unlabelled[torch.arange(60)]
     assert abs(float(every.mean())) < 1e-4 and abs(float(every.std()) - 1) < 1e-2
