@@ -236,9 +236,8 @@ class Inputs:
     def _taken(self, which: Tensor | slice) -> Tensor:
         if isinstance(self.images, DatasetRows):
             return self.images.take(which.tolist() if isinstance(which, Tensor) else range(len(self))[which])
-        # index_select takes rows of bytes fifteen times faster than indexing
-        by_index = isinstance(which, Tensor)
-        taken = self.images.index_select(0, which.to(self.device)) if by_index else self.images[which]
+        rows = self.images  # of which index_select takes bytes fifteen times faster than indexing
+        taken = rows.index_select(0, which.to(self.device)) if isinstance(which, Tensor) else rows[which]
         return taken if self.are_bytes else taken.float()
 
     def __len__(self) -> int:

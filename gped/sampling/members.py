@@ -99,8 +99,8 @@ class MonteCarloDropout(_Members):
     """One network with its dropout left on: each member is what it says with other units dropped.
 
     Args:
-        network: A module with dropout layers, torch's or those of a `gped.Network`. A copy of it is used; everything but
-            dropout stays in evaluation mode.
+        network: A module with dropout layers, torch's or those of a `gped.Network`. A copy of it is used; everything
+            but dropout stays in evaluation mode.
         draws: How many members to take it for.
         seed: Of the dropped units. Each member drops its own, the same whenever it is asked about the same inputs.
     """
