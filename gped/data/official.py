@@ -51,6 +51,10 @@ IDX_CONTENTS = {  # MD5 of what is in them, where it is known
         "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
         "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
     },
+    "KMNIST": {
+        "t10k-images-idx3-ubyte": "bf305b8cd328700fbc17f5acbc2856d2",
+        "t10k-labels-idx1-ubyte": "9f55f451c0988b028eccdf7d5cc265ab",
+    },
 }
 SVHN_TEST_MD5 = "eb5a983be6a315427106f1b164d9cef3"
 # Two files of the official notMNIST_small are no images.
@@ -64,12 +68,13 @@ class Root:
     Args:
         path: The folder.
         unofficial: Sets whose files are known to differ from the official ones: their checksums are not compared.
-        read: What was read so far, relative to the folder: each file with its size and when it was last changed.
+        read: What was read so far, relative to the folder: each file with its size and when it was last changed; and
+            with nothing those that were looked for first and not found.
     """
 
     path: Path
     unofficial: frozenset[str] = frozenset()
-    read: dict[str, list[int]] = field(default_factory=dict)
+    read: dict[str, list[int] | None] = field(default_factory=dict)
 
     def file(self, name: str, candidates: dict[str, str | None], urls: Callable[[], Iterable[str]]) -> Path:
         """The first candidate that exists, or else the first, downloaded.
@@ -79,6 +84,7 @@ class Root:
             candidates: Where the file may be, with its official MD5 there.
             urls: Where to download it, asked only if need be.
         """
+        self.read.update(dict.fromkeys(one for one in candidates if not (self.path / one).is_file()))
         for candidate, md5 in candidates.items():
             path = self.path / candidate
             if path.is_file():

@@ -90,7 +90,7 @@ def load(
 
 
 def _is_fresh(path: Path, root: Path) -> bool:
-    """Whether the files that a cache was made from are as they were, as far as they are still there."""
+    """Whether the files that a cache was made from are as they were, as far as they are still there, and no others."""
     with np.load(path, allow_pickle=False) as cached:
         read = json.loads(str(cached["files"]))
     found = {name: (root / name).stat() for name in read if (root / name).exists()}

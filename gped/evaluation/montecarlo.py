@@ -1,5 +1,7 @@
 """How far the Monte Carlo error that a single chain states can be trusted."""
 
+import math
+
 import numpy as np
 
 BLOCKS = 20
@@ -7,8 +9,12 @@ BLOCKS = 20
 
 
 def relaxation(step_size: float, prior_precision: float) -> float:
-    """Steps in which Langevin dynamics forgets a weight that only its prior holds, the slowest there is: 2/(ητ)."""
-    return 2 / (step_size * prior_precision)
+    """Steps in which Langevin dynamics forgets a weight that only its prior holds, the slowest there is: 2/(ητ).
+
+    Without a prior (τ = 0) such a weight is never forgotten.
+    """
+    pull = step_size * prior_precision
+    return 2 / pull if pull else math.inf
 
 
 def relaxations_per_block(steps: int, burn_in: int, step_size: float, prior_precision: float) -> float:

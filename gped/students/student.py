@@ -73,6 +73,7 @@ class Student:
             )
         with threads(1), torch.inference_mode():
             device = next(self.network.parameters()).device
+            batch_size = whole("batch_size", batch_size, 1)
             outputs = torch.cat(
                 [
                     self.network(inputs[start : start + batch_size].to(device)).cpu()

@@ -3,10 +3,13 @@
 A run says once, in its file jobs.json, what there is to do: for each job its `name`, the `kind` of things that
 it makes, its `work` in minutes of some core, one of the `outputs` for each thing, the `log` in which it tells of its
 progress, both relative to the folder, and the `steps` that it makes. When it ends it says so in its file
-manifest.json: `ended` is when, or null as long as it goes on, and `succeeded` whether all is well.
+manifest.json: `ended` is when, or null as long as it goes on, and `succeeded` whether all is well; `process`, if it is
+there, is the host and the number of the process that runs it, which may have been killed before it could say so.
 """
 
 import json
+import os
+import platform
 import re
 import time
 from collections.abc import Sequence
@@ -17,7 +20,9 @@ from gped.support.files import write_text
 from gped.support.suggestions import meant
 
 FILE, END = "jobs.json", "manifest.json"
-PROGRESS = re.compile(r"(?:chain|distilling|training): (?:step (\d+) of (\d+) |steps \d+ to (\d+) in )(.*)")
+PROGRESS = re.compile(
+    r"(?:chain|distilling|training): (?:step (\d+) of (\d+) |steps \d+ to (\d+) in )(.*)|resumed from step (\d+)"
+)
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,22 @@ def succeeded(run: Path) -> bool | None:
     """Whether all went well in a run that has ended; None as long as it goes on."""
     try:
         manifest = json.loads((run / END).read_text())
-        return bool(manifest["succeeded"]) if manifest["ended"] else None
+        if manifest["ended"]:
+            return bool(manifest["succeeded"])
+        host, number = manifest.get("process") or ("", 0)
+        return False if host == platform.node() and not _is_alive(number) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # from whatever it is made, it does not say
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # which only asks
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _is_done(run: Path, job: Job) -> bool:
@@ -89,7 +107,7 @@ def _share(run: Path, job: Job) -> float:
     if _is_done(run, job):
         return 1.0
     said = _said(run, job)
-    return min(1.0, int(said[1] or said[3]) / job.steps) if said else 0.0
+    return min(1.0, int(said[1] or said[3] or said[5]) / job.steps) if said else 0.0
 
 
 def _line(run: Path, job: Job) -> str:
@@ -101,4 +119,6 @@ def _line(run: Path, job: Job) -> str:
     warning = f"; silent for {quiet / 60:.0f} minutes" if quiet > 300 else ""
     if said[3]:
         return f"{job.name}: all steps made, writing results{warning}"
+    if said[5]:
+        return f"{job.name}: {said[0]}{warning}"
     return f"{job.name}: step {said[1]} of {said[2]} {said[4]}{warning}"

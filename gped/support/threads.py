@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 import torch
 
+from gped.support.checks import whole
+
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
@@ -13,6 +15,7 @@ def threads(count: int) -> Iterator[None]:
     One is the default throughout: these networks are too small to share, sums depend on how they are divided,
     and two processes with one thread each are faster than one process with two.
     """
+    whole("threads", count, 1)
     before = torch.get_num_threads()
     if count == before:
         yield

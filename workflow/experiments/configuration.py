@@ -110,6 +110,8 @@ def _hint(error: Any) -> str:
 
 def _mistakes(config: dict[str, Any]) -> Iterator[str]:
     """What the schema cannot see."""
+    if config["run"] == "reference":
+        yield "run: 'reference' is where the results that come with gped are: choose another name."
     for name in config["data"]["unofficial"]:
         if name not in data.OFFICIAL:
             yield f"data.unofficial: {name!r} is no official set; those are {', '.join(data.OFFICIAL)}."

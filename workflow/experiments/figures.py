@@ -100,7 +100,7 @@ def _tradeoffs(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
         "individual students. Blue: those that no cheaper student of the same method beats. Dashed: the cost of the "
         "base student, which has the teacher's architecture. Orange: the teacher's ensemble. Left of each pair, every "
         "width multiplier was tried; right, the largest student was pruned by group ℓ1/ℓ2 regularisation of several "
-        "strengths and fine-tuned."
+        f"strengths and fine-tuned. {matrix.focus_in_words()}"
     )
     kinds = {
         "predictive": {"nll": "NLL against cost", "accuracy": "accuracy against cost"},
@@ -125,7 +125,7 @@ def _comparison(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
         caption = (
             "Test accuracy and NLL of students that learn posterior expectations directly (GPED) and of students that"
             " learn a Dirichlet distribution (EnD²), by estimator and student size. Dashed: the ensemble. Every panel "
-            "has its own scale, and none starts at zero."
+            f"has its own scale, and none starts at zero. {matrix.focus_in_words()}"
         )
         yield Figure(name, name, "GPED and EnD²", "all models", 4, numbers, _titles(matrix), caption)
 
@@ -145,7 +145,7 @@ def _joint_entropy(matrix: Matrix, paths: Paths) -> Iterator[Figure]:
     caption = (
         "Expected entropy of each test input, by the ensemble (horizontal) and by the largest student trained with "
         "U_s (vertical): the darker, the more inputs. The histograms are the marginals. On the green line the student "
-        "agrees with the ensemble."
+        f"agrees with the ensemble. {matrix.focus_in_words()}"
     )
     name, inputs = "joint_entropy", {"panels": panels}
     yield Figure(name, name, "expected entropies", "all models", 4, inputs, _titles(matrix), caption)

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from datetime import UTC, datetime
@@ -63,6 +64,7 @@ def start(run: str, config: dict[str, Any], configfiles: list[Any]) -> None:
         first_started=_read(folder).get("first_started", now),
         started=now,
         ended=None,
+        process=[platform.node(), os.getpid()],  # as long as it runs: what `gped status` looks for
         gped=_version("gped"),
         **_commit(),
         python=platform.python_version(),
@@ -89,7 +91,7 @@ def finish(run: str, succeeded: bool) -> None:
         csv.writer(file).writerows([("job", "seconds", "cpu_seconds", "memory_mb"), *rows])
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ended = {"ended": now, "succeeded": succeeded} | ({"finished": now} if succeeded else {})
-    _update(folder, data_sha256=checksums, **ended)
+    _update(folder, data_sha256=checksums, process=None, **ended)
 
 
 def _commit() -> dict[str, Any]:
@@ -124,7 +126,8 @@ def _version(package: str) -> str | None:
 
 
 def _update(folder: Path, **values: Any) -> None:
-    write_text(folder / FILE, json.dumps(_read(folder) | values, indent=2) + "\n")
+    kept = {key: value for key, value in (_read(folder) | values).items() if key != "process" or value}
+    write_text(folder / FILE, json.dumps(kept, indent=2) + "\n")
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -153,6 +153,15 @@ class Matrix:
         place = self.stand_ins.get(self.called(self.models[role]["dataset"]))
         return f" (in {place}'s place)" if place else ""
 
+    def focus_in_words(self) -> str:
+        """The data of experiments 3 and 4, in a sentence."""
+        told = []
+        for role, model in self.models.items():
+            size, side = model["focus"]["train_size"], model["focus"]["mask"]
+            masks = f"masks of {side}×{side} pixels" if side else "no masks"
+            told.append(f"{self.title(role)}: {size:,} training images, {masks}")
+        return f"{'; '.join(told)}."
+
     @property
     def stand_ins(self) -> dict[str, str]:
         """Sets that are not the paper's, and those in whose place they are."""

@@ -170,7 +170,12 @@ def read(claims: pd.DataFrame) -> pd.DataFrame:
 def note(stand_ins: dict[str, str]) -> str:
     """What is to be said of the claims."""
     places = ", ".join(f"{name} (in {place}'s place)" for name, place in stand_ins.items())
-    return f"{NOTE} On {places}: a demonstration, in which claims are counted and not judged." if places else NOTE
+    if not places:
+        return NOTE
+    names = " and ".join(stand_ins.values())
+    return (
+        f"{NOTE} On {places}: a demonstration, in which claims are counted and not judged; {names} are named for them."
+    )
 
 
 NOTE = (

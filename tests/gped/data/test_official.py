@@ -151,13 +151,25 @@ def test_files_that_are_gone_are_read_from_the_cache(small_mnist, tmp_path):
     np.testing.assert_array_equal(data.load("MNIST", "test", tmp_path).images, images.images)
 
 
-def test_plain_files_of_another_set_are_not_mnist(tmp_path):
+def test_files_in_another_form_are_read_and_not_the_cache_of_those_that_are_gone(small_mnist, tmp_path):
+    small_mnist("good")
+    data.load("MNIST", "test", tmp_path, unofficial=["MNIST"])
     raw = tmp_path / "MNIST/raw"
+    for path in raw.iterdir():
+        path.unlink()
+    (raw / "t10k-images-idx3-ubyte").write_bytes(gzip.decompress(idx(np.full((2, 28, 28), 7))))
+    (raw / "t10k-labels-idx1-ubyte").write_bytes(gzip.decompress(idx(np.zeros(2))))
+    assert data.load("MNIST", "test", tmp_path, unofficial=["MNIST"]).images.tolist() == [[[[7] * 28] * 28]] * 2
+
+
+@pytest.mark.parametrize("name", ["MNIST", "KMNIST"])
+def test_plain_files_of_another_set_are_not_official(name, tmp_path):
+    raw = tmp_path / f"{name}/raw"
     raw.mkdir(parents=True)
     (raw / "t10k-images-idx3-ubyte").write_bytes(gzip.decompress(idx(np.zeros((10_000, 28, 28)))))
     (raw / "t10k-labels-idx1-ubyte").write_bytes(gzip.decompress(idx(np.zeros(10_000))))
     with pytest.raises(data.DataError, match=r"t10k-images-idx3-ubyte has the MD5 .* not the official"):
-        data.load("MNIST", "test", tmp_path)
+        data.load(name, "test", tmp_path)
 
 
 @pytest.mark.slow

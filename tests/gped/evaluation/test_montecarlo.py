@@ -25,6 +25,10 @@ def test_blocks_of_the_published_chains_last_about_one_relaxation_time_and_those
     assert relaxations_per_block(50_000, 10_000, 2e-6, 10) == pytest.approx(0.02)
 
 
+def test_without_a_prior_a_weight_is_never_forgotten():
+    assert relaxation(4e-6, 0) == np.inf and relaxations_per_block(50_000, 10_000, 4e-6, 0) == 0
+
+
 def autoregression(chains: int, steps: int, memory: float, inputs: int) -> np.ndarray:
     """Stationary chains of the first order with unit variance: correlation memory^k at a distance of k steps."""
     generator = np.random.default_rng(0)

@@ -199,6 +199,16 @@ def test_numbers_that_are_not_those_of_the_training_are_refused(make_chain):
         student.predict(torch.zeros(1, 1, 8, 8, dtype=torch.uint8))
 
 
+@pytest.mark.parametrize("count", [0, "2"])
+def test_counts_that_are_none_get_a_sentence(count, make_chain):
+    chain, spec = make_chain(), gped.joint(TINY_DENSE, 3, steps=60, thinning=6)
+    (student,) = gped.distill(make_chain(), [spec])
+    with pytest.raises(ValueError, match=r"batch_size is .* it must be"):
+        student.predict(random_images(TINY_DENSE, 2), batch_size=count)
+    with pytest.raises(ValueError, match=r"threads is .* it must be"):
+        gped.distill(chain, [spec], threads=count)
+
+
 def test_images_of_another_shape_are_refused(make_chain):
     student = trained(make_chain, gped.joint(TINY_DENSE, 3, **COMMON))
     with pytest.raises(ValueError, match=r"shape \(1, 9, 9\), but this student reads \(1, 8, 8\)"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +49,10 @@ def test_things_are_counted_one_by_one_and_work_by_whole_jobs(run):
 def test_a_running_job_shows_its_newest_line_and_counts_by_its_step(run):
     log = run / CHAIN.log
     touch(log, "12:00:00 resumed from step 20\n")
-    assert status(run).splitlines() == [f"{run}: 0 % of the work done; {NOTHING}", "  cell chain: started"]
+    assert status(run).splitlines() == [
+        f"{run}: 2 % of the work done; {NOTHING}",
+        "  cell chain: resumed from step 20",
+    ]
     line = "chain: step 350 of 700 (50 %), 80 a second, 0:00:04 left, loss 0.31"
     touch(log, f"12:00:00 chain: step 20 of 700 (3 %), 80 a second\n12:00:30 {line}\n")
     assert status(run).splitlines() == [
@@ -115,6 +119,15 @@ def test_a_run_without_work_is_done(run):
 def test_a_run_that_has_ended_says_so(run, manifest, told):
     (run / "manifest.json").write_text(json.dumps(manifest))
     assert status(run) == f"{run}: 0 % of the work done; {NOTHING}{told}"
+
+
+@pytest.mark.parametrize(("host", "told"), [(platform.node(), True), ("elsewhere", False)])
+def test_a_run_whose_process_was_killed_has_ended_as_far_as_can_be_seen_from_here(host, told, run):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        (run / "manifest.json").write_text(json.dumps({"ended": None, "process": [host, process.pid]}))
+        assert "has ended" not in status(run)
+        process.kill()
+    assert ("the run has ended, but not all went well" in status(run)) == told
 
 
 def test_watching_ends_with_the_run(run):

@@ -171,6 +171,8 @@ def test_every_number_is_bounded_on_both_sides():
             [1, 1.0000001],
             r"search\.k2: 1 and 1\.0000001 are the same in the names of files",
         ),
+        ("run", "reference", r"run: 'reference' is where the results that come with gped are: choose another name"),
+        ("container", "a{b}", r"container: 'a\{b\}' must be a path or address without spaces and braces"),
         ("run", "x\n", r"run: 'x\\n' must be a name of at most 100 letters"),
         ("run", "x" * 101, r"run: 'x{59}… must be a name of at most 100 letters"),
         ("run", 7, r"run: 7 must be of type string\. Put it in quotes\."),

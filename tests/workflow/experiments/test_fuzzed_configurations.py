@@ -223,3 +223,27 @@ def test_a_configuration_is_refused_with_a_sentence_or_its_jobs_can_begin(part, 
             raise AssertionError(f"mutant {number} of part {part} was accepted: {json.dumps(config)}") from error
         begun += 1
     assert refused > 25 and begun > 15  # both are tried
+
+
+@pytest.mark.slow
+def test_every_value_replaced_by_every_odd_one_is_refused_with_a_sentence_or_all_is_planned():
+    """At random some are never met. One model stands for all, and is only planned."""
+    base = copy.deepcopy(right("tiny"))
+    base["models"] = {role: base["models"][role] for role in ("fcnn_mnist",)}
+    refused, planned = 0, 0
+    for *path, last in places(base):
+        config = copy.deepcopy(base)
+        parent = config
+        for key in path:
+            parent = parent[key]
+        for odd in ODD[kind(parent[last])]:
+            parent[last] = odd
+            try:
+                check(config, SCHEMA)
+            except ConfigurationError as error:
+                assert all(SENTENCE.fullmatch(line) for line in str(error).split("\n")), (*path, last, odd, str(error))
+                refused += 1
+                continue
+            Plan(config).all_settings()
+            planned += 1
+    assert refused > 300 and planned > 50
