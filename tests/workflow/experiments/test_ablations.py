@@ -78,6 +78,8 @@ def test_no_setting_is_compared_with_itself():
         every = [(one.name, one.cell, one.student) for one in listed(Matrix(configuration(preset)))]
         assert len(set(every)) == len(every)
     assert not [one for one in listed(Matrix(configuration())) if one.name == "schedule"]  # which is in steps
+    slower = {one for one in listed(Matrix(configuration("reduced"))) if one.name == "slower schedule"}
+    assert not slower  # there the rate is never halved
 
 
 def test_only_the_ablations_that_the_configuration_names_are_made():
