@@ -55,13 +55,13 @@ def test_the_ratios_are_those_of_the_times():
 
 def test_an_estimate_adds_up_the_steps_and_updates_of_the_matrix(monkeypatch):
     matrix = Matrix(estimate.configuration([ROOT / "workflow/presets/paper.yaml"]))
-    monkeypatch.setattr(estimate, "chain_seconds", lambda role: (3600e-6, 0.0))
+    monkeypatch.setattr(estimate, "chain_seconds", lambda role, noise: (3600e-6, 0.0))
     monkeypatch.setattr(estimate, "update_seconds", lambda architecture: 0.0)
     table = estimate.estimate(matrix).set_index("model")
     fine_tuning = (2 * 600 * 600 + 800 * 200) / 1e6
     assert table.loc["all", "chain hours"] == pytest.approx(51 + fine_tuning)
     assert table.loc["all", "student hours"] == 0
-    monkeypatch.setattr(estimate, "chain_seconds", lambda role: (0.0, 0.0))
+    monkeypatch.setattr(estimate, "chain_seconds", lambda role, noise: (0.0, 0.0))
     monkeypatch.setattr(estimate, "update_seconds", lambda architecture: 3600 / 99_900)
     table = estimate.estimate(matrix).set_index("model")
     base = 24 * (2 * 0.1 + 2)  # predictive with H = 100, entropy with H = 10, both estimators
