@@ -57,6 +57,9 @@ class Ensemble:
         self.device = usable(device)
         # Modules of the caller's own stay as they are; those that are made one at a time are copies already.
         self.members = [copy.deepcopy(one) for one in members] if isinstance(members, list | tuple) else members
+        for member in self.members if isinstance(self.members, list) else ():
+            if isinstance(member, nn.Module):
+                check_normalisation(member)  # here, and not whenever it speaks
         self.inputs = Inputs.of(unlabelled).to(self.device)
         self.references = dict(references or {})
         self.threads = threads
@@ -128,10 +131,7 @@ class Ensemble:
 
     def _member(self, number: int) -> Member:
         member = self.members[number]
-        if not isinstance(member, nn.Module):
-            return member
-        check_normalisation(member)
-        return member.to(self.device).eval()
+        return member.to(self.device).eval() if isinstance(member, nn.Module) else member
 
     def state(self) -> State:
         """All that decides the readings to come; see `Checkpoint`."""

@@ -63,6 +63,7 @@ class Saved(_Members):
             if isinstance(path, Path) and not path.is_file():
                 raise FileNotFoundError(f"there is no file {path} with the parameters of a member.")
         self._network = factory().eval()
+        check_normalisation(self._network)
         self._loaded: int | None = None
 
     def _member(self, number: int) -> Member:
@@ -148,6 +149,8 @@ class Drawn(_Members):
 
     def _member(self, number: int) -> Member:
         member = self._draw(number)
+        if isinstance(member, nn.Module):
+            check_normalisation(member)
         if not callable(member):
             raise ValueError(
                 f"draw {number} is a {type(member).__name__}: it must be a function from inputs to outputs, such as a "

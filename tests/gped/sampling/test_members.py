@@ -102,3 +102,16 @@ def test_the_parameters_of_one_member_are_not_taken_for_a_list(tmp_path):
     for one in (tmp_path / "a.pt", str(tmp_path / "a.pt"), network(0).state_dict()):
         with pytest.raises(ValueError, match="pass a list with one for each"):
             gped.Saved(one, lambda: network(0))
+
+
+def test_members_that_normalise_by_the_batch_are_refused_however_they_are_made():
+    def batchwise() -> nn.Module:
+        return nn.Sequential(nn.BatchNorm1d(6, track_running_stats=False), nn.Dropout(0.5), nn.Linear(6, 3))
+
+    for make in (
+        lambda: gped.Saved([batchwise().state_dict()], batchwise),
+        lambda: gped.MonteCarloDropout(batchwise()),
+        lambda: gped.Drawn(lambda number: batchwise(), 2)[0],
+    ):
+        with pytest.raises(ValueError, match="what it says of an input depends on others"):
+            make()
