@@ -15,12 +15,11 @@ def threads(count: int) -> Iterator[None]:
     One is the default throughout: these networks are too small to share, sums depend on how they are divided,
     and two processes with one thread each are faster than one process with two.
     """
-    whole("threads", count, 1)
     before = torch.get_num_threads()
     if count == before:
         yield
         return
-    torch.set_num_threads(count)
+    torch.set_num_threads(whole("threads", count, 1))
     try:
         yield
     finally:
