@@ -13,6 +13,8 @@ from workflow.reporting.published import published
 
 CELLS = 8
 """Four training sizes, without masks and with those of experiment 4."""
+MASKED_CELLS = 20
+"""Of the FCNN: four training sizes, five masks."""
 SEEDS = 3
 """That a prediction about the schedule or the released code is about."""
 CLOSE = 0.005
@@ -151,6 +153,81 @@ def _entropies_need_length(frames: Frames) -> Counted | None:
     return Counted(bool(came), bool((share >= 1).any()), told)
 
 
+def _masked(frames: Frames) -> pd.DataFrame | None:
+    """The FCNN's cells with masks, with the published numbers beside ours; None unless they are all there."""
+    keys = ["model", "dataset", "train_size", "masking_rate"]
+    ours = frames["estimators"].query("dataset == 'MNIST' and masking_rate > 0 and model == 'FCNN'")
+    table = ours.merge(published("estimators"), on=keys, suffixes=("", "_published"))
+    for end in ("", "_published"):
+        table[f"gap{end}"] = table[f"student_nll_us{end}"] - table[f"teacher_nll{end}"]
+    return table if len(table) == MASKED_CELLS else None
+
+
+def _teachers_are_worse(frames: Frames) -> Counted | None:
+    if (table := _masked(frames)) is None:
+        return None
+    difference = table["teacher_nll"] - table["teacher_nll_published"]
+    above, within = int((difference > 0).sum()), int(difference.between(0.01, 0.06).sum())
+    told = f"above in {above} of {len(table)}, by 0.01 to 0.06 in {within}; {difference.mean():+.3f} on average"
+    return Counted(above >= 18, above <= 12, told)
+
+
+def _teachers_go_the_same_way(frames: Frames) -> Counted | None:
+    if _masked(frames) is None:
+        return None
+    keys = ["model", "dataset", "train_size", "masking_rate"]
+    table = frames["estimators"].merge(published("estimators"), on=keys, suffixes=("", "_published"))
+    same = compared = 0
+    for along, across in (("train_size", "masking_rate"), ("masking_rate", "train_size")):
+        for _, line in table.query("dataset == 'MNIST'").groupby(["model", across]):
+            steps = line.sort_values(along)[["teacher_nll", "teacher_nll_published"]].diff().iloc[1:]
+            steps = steps[steps["teacher_nll_published"].round(3) != 0]  # ties as printed say nothing
+            same += int((steps["teacher_nll"] * steps["teacher_nll_published"] > 0).sum())
+            compared += len(steps)
+    return Counted(same >= 0.95 * compared, same <= 0.8 * compared, f"the same sign in {same} of {compared}")
+
+
+def _gaps_are_smaller(frames: Frames) -> Counted | None:
+    if (table := _masked(frames)) is None:
+        return None
+    larger = int((table["gap"] > table["gap_published"]).sum())
+    largest = table.loc[table.groupby("train_size")["gap"].idxmax(), "masking_rate"]
+    moderate = int(largest.isin([0.29, 0.51]).sum())
+    told = (
+        f"larger than published in {larger} of {len(table)}, largest at m = 15 or 20 for {moderate} of {len(largest)} "
+        "training sizes"
+    )
+    return Counted(larger == 0 and moderate == len(largest), larger > 4, told)
+
+
+def _estimators_are_alike(frames: Frames) -> Counted | None:
+    if (table := _masked(frames)) is None:
+        return None
+    ahead = (table["student_nll_us"] - table["student_nll_uo"]).mean()
+    return Counted(ahead < 0.01, ahead > 0.03, f"U_o is ahead by {ahead:+.4f} on average of {len(table)} cells")
+
+
+def _masks_teach_entropies(frames: Frames) -> Counted | None:
+    if _masked(frames) is None:
+        return None
+    table = frames["constants"].query("dataset == 'MNIST' and model == 'FCNN'")
+    better = table["entropy_mae_uo"] < table["constant_mae"]
+    few, many = table["masking_rate"] == 0.03, table["masking_rate"] > 0.03
+    told = f"better than the constant in {better[many].sum()} of {many.sum()}, with m = 5 in {better[few].sum()} of 4"
+    return Counted(better[many].sum() >= 15 and better[few].sum() <= 2, bool(better[many].sum() <= 8), told)
+
+
+def _only_the_cnn_is_uniform(frames: Frames) -> Counted | None:
+    table = frames["estimators"].query("dataset == 'MNIST' and masking_rate == 0.8")
+    nll = {model: part["teacher_nll"] for model, part in table.groupby("model")}
+    if nll.keys() < {"CNN", "FCNN"}:
+        return None
+    came = nll["FCNN"].max() < 2.2 and nll["CNN"].min() > 2.25
+    refuted = nll["FCNN"].mean() >= 2.2 or nll["CNN"].mean() <= 2.25
+    told = ", ".join(f"{model} {values.min():.3f} to {values.max():.3f}" for model, values in nll.items())
+    return Counted(bool(came), bool(refuted), told)
+
+
 HYPOTHESES = (
     Hypothesis(
         "H1", "CNN students had their rate halved every 100 epochs", "ablations", _halved_every_100_epochs, SEEDS
@@ -167,6 +244,12 @@ HYPOTHESES = (
     Hypothesis(
         "H5", "entropy errors need the published length", "exp1", _entropies_need_length, least_steps=PAPER_STEPS
     ),
+    Hypothesis("P1", "masked ensembles of the FCNN are worse than published", "estimators", _teachers_are_worse),
+    Hypothesis("P2", "ensembles follow data and masks as published", "estimators", _teachers_go_the_same_way),
+    Hypothesis("P3", "the FCNN's gaps are smaller than published", "estimators", _gaps_are_smaller),
+    Hypothesis("P4", "U_o and U_s are the same for the FCNN", "estimators", _estimators_are_alike),
+    Hypothesis("P5", "entropies are learnt under masks, not under small ones", "constants", _masks_teach_entropies),
+    Hypothesis("P6", "under the largest mask only the CNN is uniform", "estimators", _only_the_cnn_is_uniform),
 )
 
 

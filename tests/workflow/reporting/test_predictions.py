@@ -27,9 +27,13 @@ def ablation(name: str, model: str, estimator: str, gaps: dict[str, list[float]]
 
 
 def outcome(number: int, tables: dict[str, pd.DataFrame], seeds: int = 3, steps: int = 10**6) -> tuple[str, str]:
-    row = outcomes({"run": (tables, seeds, steps)}).iloc[number - 1]
-    assert row["hypothesis"].startswith(f"H{number}:")
-    return row["outcome"], row["counted"]
+    return outcome_of(f"H{number}", tables, seeds, steps)
+
+
+def outcome_of(name: str, tables: dict[str, pd.DataFrame], seeds: int = 1, steps: int = 50_000) -> tuple[str, str]:
+    table = outcomes({"run": (tables, seeds, steps)})
+    (row,) = table[table["hypothesis"].str.startswith(f"{name}:")].itertuples()
+    return row.outcome, row.counted
 
 
 @pytest.mark.parametrize(
@@ -111,10 +115,72 @@ def test_h5_holds_entropy_errors_against_the_best_constant(mae, correlation, exp
     assert told.startswith(f"FCNN: MAE {mae:.4f} (constant 0.0200), correlation {correlation:.2f}, CNN: MAE 0.0100")
 
 
+def masked(**changes: list[float]) -> dict[str, pd.DataFrame]:
+    """The published table of MNIST, in which columns of the FCNN's 20 masked cells are changed by so much."""
+    table = published("estimators").query("dataset == 'MNIST'").reset_index(drop=True)
+    cells = table.query("model == 'FCNN' and masking_rate > 0").index
+    assert len(cells) == 20
+    for column, by in changes.items():
+        table.loc[cells, column] += by
+    return {"estimators": table}
+
+
+@pytest.mark.parametrize(("above", "expected"), [(18, "as predicted"), (17, "neither"), (12, "refuted")])
+def test_p1_counts_the_masked_cells_whose_ensemble_is_worse_than_published(above, expected):
+    found, told = outcome_of("P1", masked(teacher_nll=[0.02] * above + [-0.02] * (20 - above)))
+    assert found == expected and told.startswith(f"above in {above} of 20, by 0.01 to 0.06 in {above}")
+
+
+def test_p2_compares_neighbours_in_the_table_and_leaves_out_printed_ties():
+    tables = masked()
+    assert outcome_of("P2", tables) == ("as predicted", "the same sign in 75 of 75")
+    turned = {"estimators": tables["estimators"].assign(teacher_nll=-tables["estimators"]["teacher_nll"])}
+    assert outcome_of("P2", turned) == ("refuted", "the same sign in 0 of 75")
+
+
+@pytest.mark.parametrize(("larger", "expected"), [(0, "as predicted"), (1, "neither"), (4, "neither"), (5, "refuted")])
+def test_p3_counts_gaps_that_are_larger_than_published(larger, expected):
+    found, told = outcome_of("P3", masked(student_nll_us=[0.001] * larger + [-0.001] * (20 - larger)))
+    assert found == expected
+    assert told == f"larger than published in {larger} of 20, largest at m = 15 or 20 for 4 of 4 training sizes"
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(0.009, "as predicted"), (0.02, "neither"), (0.04, "refuted")])
+def test_p4_averages_by_how_much_one_estimator_is_ahead(ahead, expected):
+    tables = masked()
+    tables["estimators"]["student_nll_us"] = tables["estimators"]["student_nll_uo"] + ahead
+    assert outcome_of("P4", tables) == (expected, f"U_o is ahead by {ahead:+.4f} on average of 20 cells")
+
+
+@pytest.mark.parametrize(
+    ("many", "few", "expected"), [(15, 2, "as predicted"), (15, 3, "neither"), (14, 0, "neither"), (8, 0, "refuted")]
+)
+def test_p5_counts_entropy_students_that_beat_the_constant(many, few, expected):
+    tables = masked()
+    table = tables["estimators"].query("model == 'FCNN' and masking_rate > 0").sort_values("masking_rate")
+    better = [*(number < few for number in range(4)), *(number < many for number in range(16))]
+    tables["constants"] = table.assign(constant_mae=0.05, entropy_mae_uo=[0.04 if one else 0.05 for one in better])
+    told = f"better than the constant in {many} of 16, with m = 5 in {few} of 4"
+    assert outcome_of("P5", tables) == (expected, told)
+
+
+def test_p6_wants_one_network_on_either_side():
+    assert outcome_of("P6", masked())[0] == "as predicted"
+    assert outcome_of("P6", masked(teacher_nll=[0.2] * 20))[0] == "refuted"
+    alone = masked()["estimators"].query("model == 'FCNN'")
+    assert outcome_of("P6", {"estimators": alone}) == ("not run", "")
+
+
+def test_predictions_of_masked_cells_wait_for_all_of_them():
+    table = masked()["estimators"].query("not (model == 'FCNN' and train_size == 60000 and masking_rate == 0.8)")
+    every = {"estimators": table, "constants": table.assign(constant_mae=1)}
+    assert {outcome_of(f"P{number}", every)[0] for number in range(1, 6)} == {"not run"}
+
+
 def test_tables_that_do_not_tell_decide_nothing():
     assert set(outcomes({"run": ({}, 3, 10**6)})["outcome"]) == {"not run"}
 
 
 def test_the_document_has_the_same_hypotheses():
     text = (ROOT / "docs/predictions.md").read_text()
-    assert re.findall(r"^\| (H\d) \|", text, re.MULTILINE) == [one.name for one in HYPOTHESES]
+    assert re.findall(r"^\| ([HP]\d) \|", text, re.MULTILINE) == [one.name for one in HYPOTHESES]
