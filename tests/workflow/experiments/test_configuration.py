@@ -85,7 +85,7 @@ def test_every_number_is_bounded_on_both_sides():
         ("models.cnn_mnist.masks", [0, 28], r"masks: a mask of 28 pixels does not fit into images of 28×28"),
         ("models.cnn_mnist.masks", [0, 10**400], r"masks\[1\]: 10{59}… must be at most 1000\."),
         ("models.cnn_mnist.masks", [0, -1], r"masks\[1\]: -1 must be at least 0"),
-        ("models.cnn_mnist.masks", [5], r"masks: experiments 1 and 2 need the cells without a mask"),
+        ("models.cnn_mnist.masks", [5], r"masks: experiment 1 needs the cells without a mask"),
         ("models.cnn_mnist.train_sizes", [9000], r"train_sizes: 9000 is more than the 4000 training images of MNIST5k"),
         ("models.cnn_mnist.focus.train_size", 9000, r"focus\.train_size: 9000 is more than the 4000"),
         (

@@ -1,10 +1,13 @@
 """Which tables a run has, and what each is computed from."""
 
+import copy
 import re
 
 import pytest
+import yaml
 
-from tests.helpers import configuration, of_experiments
+from tests.helpers import ROOT, configuration, of_experiments
+from workflow.experiments.configuration import check
 from workflow.experiments.matrix import Matrix
 from workflow.experiments.plan import Plan
 from workflow.experiments.tables import ABLATIONS, TABLES, Part, Table, measurements
@@ -61,6 +64,17 @@ def test_an_experiment_makes_its_tables_and_no_others(experiment, tables):
     assert [table.name for table in plan.tables] == tables
     made = {table.name for one in plan.measurements.values() for table, _ in one.parts}
     assert made == {*tables, "ablations"}
+
+
+def test_experiment_2_with_masks_alone_leaves_out_the_table_of_cells_without_them():
+    config = copy.deepcopy(configuration()) | {"experiments": [2]}
+    for role in ("fcnn_mnist", "cnn_mnist"):
+        config["models"][role]["masks"] = [5, 25]
+    del config["models"]["cnn_cifar10"]
+    check(config, yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text()))
+    plan = Plan(config)
+    assert [table.name for table in plan.tables] == ["estimators", "constants"]
+    assert plan.judging()["tables"] == ["estimators", "constants"]
 
 
 def test_a_model_that_is_left_out_leaves_no_trace():
