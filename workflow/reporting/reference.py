@@ -8,9 +8,14 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from workflow.experiments.tables import TABLES
+from workflow.reporting.claims import judge, read
 from workflow.reporting.comparison import ROW_KEYS, VERDICTS, counted, counts, in_words, repeats, text_of
+from workflow.reporting.findings.finding import Frames
 from workflow.reporting.forms import markdown
+from workflow.reporting.frames import KEY_COLUMNS
 from workflow.reporting.predictions import outcomes
+from workflow.reporting.published import PUBLISHED_TABLES, published
 
 KEYS = ["table", *ROW_KEYS, "quantity"]
 STATUSES = ("tested", "suspected")
@@ -123,17 +128,23 @@ def gather(parts: list[Part], causes: list[Cause]) -> pd.DataFrame:
     return chosen
 
 
-def claims_by_part(parts: list[Part]) -> pd.DataFrame:
-    """Every claim as each run judges it; one that no run can judge, with what it lacks."""
-    rows = []
-    every = {str(part): table for part in parts if (table := part.table("claims")) is not None}
-    sentences = dict.fromkeys(claim for table in every.values() for claim in table["claim"])
-    for sentence in sentences:
-        found = pd.concat([t[t["claim"] == sentence].assign(run=name) for name, t in every.items()])
-        judged = found[found["verdict"] != "not measured"]
-        lacking = found.sort_values("evidence", key=lambda column: column.str.startswith("needs the table"))
-        rows.append(judged if len(judged) else lacking.head(1).assign(run=""))
-    return pd.concat(rows, ignore_index=True)[["claim", "run", "verdict", "reproduced", "evidence", "published"]]
+def united(parts: list[Part]) -> Frames:
+    """The tables that claims are about, from all runs: of each row the longest run that makes it."""
+    frames: Frames = {}
+    longest_first = sorted(parts, key=lambda part: (part.steps[-1], part.seeds), reverse=True)
+    for name in (table.name for table in TABLES):
+        tables = [table for part in longest_first if (table := part.table(name)) is not None]
+        if tables:
+            rows = pd.concat(tables, ignore_index=True)
+            frames[name] = rows.drop_duplicates([key for key in rows if key in KEY_COLUMNS], ignore_index=True)
+    return frames
+
+
+def claims_of_all(parts: list[Part]) -> pd.DataFrame:
+    """Every claim, judged on the numbers of all runs together; one that they cannot judge, with what it lacks."""
+    theirs = {name: published(name) for name in (*PUBLISHED_TABLES, "text")}
+    judging = [part for part in parts if part.table("claims") is not None]
+    return read(judge(theirs, united(judging), min(part.seeds for part in judging)))
 
 
 def of_causes(numbers: pd.DataFrame, causes: list[Cause]) -> pd.DataFrame:
@@ -225,8 +236,9 @@ CAUSES = (
 )
 RUNS = "Of a number that several runs make, the one of the longest chain counts, then that of the most seeds."
 CLAIMS = (
-    "In how many cases a claim is true, as every run counts it. A claim that no run can judge says what it lacks. Ties "
-    "count for nobody."
+    "In how many cases a claim is true, in the numbers of all runs together: of those that several runs make, the "
+    "longest's. Each run's own claims stand in its tables. A claim that cannot be judged yet says what it lacks. Ties "
+    "count for nobody; in brackets is how many chains stand behind a count."
 )
 PREDICTIONS = (
     "The predictions were written down before the runs ([docs/predictions.md](../../docs/predictions.md)), and so was "

@@ -17,11 +17,12 @@ from workflow.reporting.reference import (
     UNKNOWN,
     Cause,
     causes_in,
-    claims_by_part,
+    claims_of_all,
     gather,
     page,
     parts_in,
     text_of_numbers,
+    united,
 )
 from workflow.reporting.verdict_map import VERDICT_COLOURS, verdict_map
 
@@ -35,13 +36,8 @@ def a_run(folder: Path, steps: int, seeds: int, off: float, roles: tuple[str, ..
     rows = compare({"exp1": ours}, [[role, "MNIST", steps] for role in roles], seeds)
     (folder / "tables").mkdir(parents=True)
     rows.to_csv(folder / "tables/published_vs_reproduced.csv", index=False)
-    claim = {"claim": "It is so", "reproduced": f"{steps}", "evidence": "", "published": ""}
-    needs = {"reproduced": "", "verdict": "not measured", "published": ""}
-    claims = [
-        claim | {"verdict": "holds"},
-        needs | {"claim": "Nobody knows", "evidence": "needs the table tradeoff of experiment 3"},
-    ]
-    pd.DataFrame(claims).to_csv(folder / "tables/claims.csv", index=False)
+    ours.to_csv(folder / "tables/exp1.csv", index=False)
+    pd.DataFrame({"claim": ["It is so"]}).to_csv(folder / "tables/claims.csv", index=False)
     (folder / "manifest.json").write_text(json.dumps({"gped": "9.9", "commit": 40 * "a", "finished": "2020-02-03T"}))
     model = {"chain": {"steps": steps}}
     config = {"preset": "paper", "seeds": list(range(seeds)), "models": {"fcnn_mnist": model, "cnn_mnist": None}}
@@ -90,22 +86,45 @@ def test_a_number_that_agrees_has_no_cause(tmp_path):
     assert set(gather(parts_in(tmp_path), [everything])["cause"]) == {""}
 
 
-def test_a_claim_has_a_row_for_each_run_that_judges_it_and_else_says_what_it_lacks(runs):
-    claims = claims_by_part(parts_in(runs))
-    judged = claims[claims["claim"] == "It is so"]
-    assert dict(zip(judged["run"], judged["reproduced"].astype(str), strict=True)) == {
-        "early": "100",
-        "late": "1000",
-        "once": "100",
-    }
-    (lacking,) = claims[claims["claim"] == "Nobody knows"].itertuples()
-    assert (lacking.run, lacking.verdict) == ("", "not measured")
-    assert lacking.evidence == "needs the table tradeoff of experiment 3"
+def with_cells(run: Path, cells: str, off: float = 0) -> None:
+    """Gives a run some cells of experiment 2, as published or with another NLL of the teachers."""
+    table = published("estimators").query(cells)
+    table.assign(teacher_nll=table["teacher_nll"] + off).to_csv(run / "tables/estimators.csv", index=False)
+
+
+def test_claims_are_judged_on_the_cells_of_all_runs_together(runs):
+    claim = "The teacher's NLL rises with masking"
+    with_cells(runs / "early", "model == 'FCNN' and masking_rate < 0.01")
+    one = claims_of_all(parts_in(runs)).set_index("claim").loc[claim]
+    assert (one["verdict"], one["evidence"]) == (
+        "not measured",
+        "needs at least 2 masking rates in the table estimators",
+    )
+    with_cells(runs / "late", "model == 'FCNN' and masking_rate > 0.2")
+    both = claims_of_all(parts_in(runs)).set_index("claim").loc[claim]
+    assert both["verdict"] == "holds" and both["reproduced"] == "12 of 12 (16 chains, 1 seed)"
+
+
+def test_a_run_that_judges_no_claims_says_nothing_about_them(runs):
+    (runs / "late/tables/claims.csv").unlink()
+    with_cells(runs / "late", "model == 'FCNN'")
+    claims = claims_of_all(parts_in(runs)).set_index("claim")
+    assert claims.loc["The teacher's NLL rises with masking", "verdict"] == "not measured"
+
+
+def test_of_a_row_that_several_runs_make_the_longest_runs_is_judged_then_that_of_most_seeds(runs):
+    for name, off in (("once", 3), ("early", 1), ("late", 2)):
+        with_cells(runs / name, "model == 'FCNN'" if name != "late" else "model == 'FCNN' and masking_rate == 0", off)
+    keys = ["model", "dataset", "train_size", "masking_rate"]
+    table = united(parts_in(runs))["estimators"].merge(published("estimators"), on=keys, suffixes=("", "_published"))
+    off = (table["teacher_nll"] - table["teacher_nll_published"]).round(6)
+    assert len(table) == 24
+    assert set(off[table["masking_rate"] == 0]) == {2} and set(off[table["masking_rate"] > 0]) == {1}
 
 
 def test_the_page_tells_what_made_each_run_and_how_many_numbers_count_there(runs):
     parts = parts_in(runs)
-    text = page(runs, parts, [], gather(parts, []), claims_by_part(parts))
+    text = page(runs, parts, [], gather(parts, []), claims_of_all(parts))
     assert "| [early](early/) | paper | 100 | 2 | 3 | 9.9 | aaaaaaaaaaaa | not recorded | 2020-02-03 |" in text
     assert "| [late](late/) | paper | 1,000 | 1 | 3 |" in text and "| [once](once/) | paper | 100 | 1 | 0 |" in text
     assert "these runs make 6: 0 agree, 0 are better and 6 worse" in text
@@ -124,7 +143,7 @@ def test_the_map_has_a_square_of_its_verdicts_colour_for_every_number(runs):
 
 def test_the_committed_page_follows_from_the_committed_runs():
     parts, causes = parts_in(REFERENCE), causes_in(REFERENCE)
-    numbers, claims = gather(parts, causes), claims_by_part(parts)
+    numbers, claims = gather(parts, causes), claims_of_all(parts)
     assert (REFERENCE / "README.md").read_text() == page(REFERENCE, parts, causes, numbers, claims)
     assert (REFERENCE / "numbers.md").read_text() == text_of_numbers(numbers)
     assert (REFERENCE / "numbers.csv").read_text() == numbers.to_csv(index=False, float_format="%.6g")
