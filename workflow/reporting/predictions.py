@@ -8,6 +8,11 @@ import pandas as pd
 
 from workflow.experiments.paper import PAPER_STEPS
 from workflow.reporting.claims import as_printed
+from workflow.reporting.findings.architectures import (
+    half_the_multiply_adds,
+    larger_searched_students,
+    pruning_beats_search,
+)
 from workflow.reporting.findings.finding import Frames
 from workflow.reporting.published import published
 
@@ -17,6 +22,8 @@ MASKED_CELLS = 20
 """Of the FCNN: four training sizes, five masks."""
 SEEDS = 3
 """That a prediction about the schedule or the released code is about."""
+STRONG = 0.82
+"""The share of the base's error that is left by a strong improvement, as the claim about it has it."""
 CLOSE = 0.005
 """By so much a gap may fall and still count as staying what it is."""
 
@@ -228,6 +235,49 @@ def _only_the_cnn_is_uniform(frames: Frames) -> Counted | None:
     return Counted(bool(came), bool(refuted), told)
 
 
+def _of_the_fcnn(frames: Frames, target: str | None = None) -> Frames | None:
+    """The FCNN's students of experiment 3, of one target or both; None unless both methods made each."""
+    table = frames["tradeoff"].query("model == 'FCNN' and dataset == 'MNIST'")
+    if table.groupby(["target", "method"]).ngroups < 4:
+        return None
+    return {"tradeoff": table if target is None else table[table["target"] == target]}
+
+
+def _larger_are_better(frames: Frames) -> Counted | None:
+    if (ours := _of_the_fcnn(frames)) is None:
+        return None
+    found = larger_searched_students(ours)
+    return Counted(found.true == found.cases, found.true == 0, f"{found}: {found.evidence}")
+
+
+def _pruning_is_not_ahead(frames: Frames) -> Counted | None:
+    if (ours := _of_the_fcnn(frames)) is None:
+        return None
+    found = pruning_beats_search(ours)
+    told = f"{found} students on the search's frontier are beaten"
+    return Counted(found.true < found.cases / 2, found.true >= 0.9 * found.cases, told)
+
+
+def _nll_is_bounded(frames: Frames) -> Counted | None:
+    if (ours := _of_the_fcnn(frames)) is None:
+        return None
+    shares = {}
+    for target, error in (("predictive", "nll"), ("entropy", "entropy_mae")):
+        table = ours["tradeoff"].query("target == @target")
+        base = table.query("method == 'search' and k1 == 1 and k2 == 1")[error].iloc[0]
+        shares[target] = table[error].min() / base
+    told = ", ".join(f"{target} {share:.2f}" for target, share in shares.items())
+    bounded, learnt = shares["predictive"] > STRONG, shares["entropy"] <= STRONG
+    return Counted(bool(bounded and learnt), not bounded, f"best over base: {told}")
+
+
+def _half_the_cost(frames: Frames) -> Counted | None:
+    if (ours := _of_the_fcnn(frames, "predictive")) is None:
+        return None
+    found = half_the_multiply_adds(ours)
+    return Counted(found.true == 1, found.true == 0, found.evidence)
+
+
 HYPOTHESES = (
     Hypothesis(
         "H1", "CNN students had their rate halved every 100 epochs", "ablations", _halved_every_100_epochs, SEEDS
@@ -250,6 +300,10 @@ HYPOTHESES = (
     Hypothesis("P4", "U_o and U_s are the same for the FCNN", "estimators", _estimators_are_alike),
     Hypothesis("P5", "entropies are learnt under masks, not under small ones", "constants", _masks_teach_entropies),
     Hypothesis("P6", "under the largest mask only the CNN is uniform", "estimators", _only_the_cnn_is_uniform),
+    Hypothesis("P7", "larger FCNN students of the search are better", "tradeoff", _larger_are_better),
+    Hypothesis("P8", "pruned FCNN students are not ahead at equal cost", "tradeoff", _pruning_is_not_ahead),
+    Hypothesis("P9", "the FCNN's students improve strongly in entropies only", "tradeoff", _nll_is_bounded),
+    Hypothesis("P10", "half of the FCNN's multiply-adds cost little", "tradeoff", _half_the_cost),
 )
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.helpers import ROOT
+from workflow.reporting.frames import with_frontier
 from workflow.reporting.predictions import HYPOTHESES, LARGEST, PER_PASS, SMALLEST, outcomes
 from workflow.reporting.published import published
 
@@ -177,10 +178,77 @@ def test_predictions_of_masked_cells_wait_for_all_of_them():
     assert {outcome_of(f"P{number}", every)[0] for number in range(1, 6)} == {"not run"}
 
 
+def tradeoffs(
+    search: dict[float, tuple[float, float]], pruned: dict[float, tuple[float, float]]
+) -> dict[str, pd.DataFrame]:
+    """FCNN students of experiment 3: by cost over the base's, the NLL of one and the entropy MAE of the other."""
+    rows = [
+        {"model": "FCNN", "dataset": "MNIST", "train_size": 60000, "masking_rate": 0.29, "target": target}
+        | {"method": method, "k1": cost, "k2": cost, "params": 100 * cost, "macs": 100 * cost, "accuracy": 0.9}
+        | {
+            "nll": errors[0] if target == "predictive" else None,
+            "entropy_mae": errors[1] if target == "entropy" else None,
+        }
+        for target in ("predictive", "entropy")
+        for method, students in (("search", search), ("prune", pruned))
+        for cost, errors in students.items()
+    ]
+    return {"tradeoff": with_frontier(pd.DataFrame(rows).astype({"nll": float, "entropy_mae": float}))}
+
+
+SEARCHED = {0.5: (0.46, 0.12), 1: (0.44, 0.10), 3: (0.40, 0.08)}
+"""All on the frontier, and as predicted."""
+
+
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [((0.40, 0.08), "as predicted"), ((0.45, 0.08), "neither"), ((0.45, 0.11), "refuted"), ((0.44, 0.10), "refuted")],
+)
+def test_p7_wants_the_largest_to_be_better_in_both(largest, expected):
+    tables = tradeoffs(SEARCHED | {3: largest}, {1: (0.45, 0.11)})
+    assert outcome_of("P7", tables)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("pruned", "expected", "count"),
+    [
+        ({3: (0.39, 0.07)}, "as predicted", "4 of 12"),
+        ({0.9: (0.39, 0.07)}, "neither", "8 of 12"),
+        ({0.4: (0.39, 0.07)}, "refuted", "12 of 12"),
+        ({4: (0.39, 0.07)}, "as predicted", "0 of 12"),
+    ],
+)
+def test_p8_counts_students_on_the_frontier_that_a_pruned_one_of_no_more_cost_beats(pruned, expected, count):
+    told = f"{count} students on the search's frontier are beaten"
+    assert outcome_of("P8", tradeoffs(SEARCHED, pruned)) == (expected, told)
+
+
+@pytest.mark.parametrize(
+    ("best", "expected"),
+    [((0.37, 0.08), "as predicted"), ((0.37, 0.09), "neither"), ((0.36, 0.08), "refuted"), ((0.36, 0.09), "refuted")],
+)
+def test_p9_wants_entropies_to_improve_strongly_and_nlls_not(best, expected):
+    searched = {0.5: (0.46, 0.12), 1: (0.44, 0.10)}
+    told = f"best over base: predictive {best[0] / 0.44:.2f}, entropy {best[1] / 0.1:.2f}"
+    assert outcome_of("P9", tradeoffs(searched, {2: best})) == (expected, told)
+
+
+@pytest.mark.parametrize(
+    ("cost", "nll", "expected"), [(0.4, 0.48, "as predicted"), (0.4, 0.49, "refuted"), (0.5, 0.40, "refuted")]
+)
+def test_p10_wants_a_cheap_pruned_student_of_little_loss(cost, nll, expected):
+    assert outcome_of("P10", tradeoffs(SEARCHED, {cost: (nll, 0.1)}))[0] == expected
+
+
+def test_predictions_of_trade_offs_wait_for_both_methods():
+    tables = tradeoffs(SEARCHED, {})
+    assert {outcome_of(f"P{number}", tables)[0] for number in range(7, 11)} == {"not run"}
+
+
 def test_tables_that_do_not_tell_decide_nothing():
     assert set(outcomes({"run": ({}, 3, 10**6)})["outcome"]) == {"not run"}
 
 
 def test_the_document_has_the_same_hypotheses():
     text = (ROOT / "docs/predictions.md").read_text()
-    assert re.findall(r"^\| ([HP]\d) \|", text, re.MULTILINE) == [one.name for one in HYPOTHESES]
+    assert re.findall(r"^\| ([HP]\d+) \|", text, re.MULTILINE) == [one.name for one in HYPOTHESES]
