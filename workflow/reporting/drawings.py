@@ -1,6 +1,7 @@
 """The figures: one function for each drawing, from named files and options."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -293,14 +294,22 @@ def published_vs_reproduced(numbers: str) -> Figure:
 
 @drawing
 def schedule(numbers: str) -> Figure:
-    """How much worse students are than their teachers over training sizes, for each schedule of the learning rate."""
-    table = pd.read_csv(numbers).query("ablation == 'schedule' and quantity == 'nll_gap' and masking_rate == 0")
-    paper = published("estimators").query("masking_rate == 0")
+    """How much worse students are than their teachers over training sizes, for each schedule of the learning rate.
+
+    A row for each masking rate, a column for each model.
+    """
+    table = pd.read_csv(numbers).query("ablation == 'schedule' and quantity == 'nll_gap'")
+    paper = published("estimators")
     paper["gap"] = paper["student_nll_us"] - paper["teacher_nll"]
-    models = table.groupby(["model", "dataset"], sort=False)
-    figure, axes = plt.subplots(1, models.ngroups, figsize=(PAGE, 2.6), squeeze=False)
-    for axis, ((model, dataset), rows) in zip(axes[0], models, strict=True):
-        theirs = paper[(paper["model"] == model) & (paper["dataset"] == dataset)]
+    models = list(table.groupby(["model", "dataset"], sort=False).groups)
+    rates = sorted(set(table["masking_rate"]))
+    figure, axes = plt.subplots(len(rates), len(models), figsize=(PAGE, 2.6 * len(rates)), squeeze=False)
+    for (rate, (model, dataset)), axis in zip(product(rates, models), axes.flat, strict=True):
+        cells = "model == @model and dataset == @dataset and masking_rate == @rate"
+        rows, theirs = table.query(cells), paper.query(cells)
+        if rows.empty:
+            axis.set_axis_off()
+            continue
         if len(theirs):
             axis.plot("train_size", "gap", "^--", ms=3.5, data=theirs, color=GREY, label="published")
         settings, looks = rows.groupby("setting", sort=False), (("o-", BLUE), ("s-", ORANGE), ("v-", GREEN))
@@ -310,9 +319,10 @@ def schedule(numbers: str) -> Figure:
                 "train_size", "value", spread, data=ours, fmt=style, ms=3.5, color=colour, capsize=2, label=setting
             )
         axis.axhline(0, color=GREY, lw=0.6, zorder=0)
-        axis.set(title=f"{model} on {dataset}, no masks", ylabel="student's test NLL − teacher's (nats)")
+        masked = f"{percent(rate)} masked" if rate else "no masks"
+        axis.set(title=f"{model} on {dataset}, {masked}", ylabel="student's test NLL − teacher's (nats)")
         over_training_sizes(axis, [*rows["train_size"], *theirs["train_size"]])
-    legend_below(figure, axes[0])
+    legend_below(figure, axes.flat)
     return figure
 
 

@@ -218,6 +218,26 @@ def test_the_figure_of_schedules_shows_all_gaps_beside_the_published_one(tmp_pat
     assert drawn["published"] == pytest.approx([0.170, 0.092, 0.058, 0.031])
 
 
+def test_the_figure_of_schedules_has_a_row_for_each_mask_and_a_column_for_each_model(tmp_path):
+    columns = ["ablation", "model", "dataset", "train_size", "masking_rate", "setting", "quantity", "value"]
+    cells = [("FCNN", 0.29), ("FCNN", 0), ("CNN", 0.29)]
+    rows = [
+        ("schedule", model, "MNIST", size, rate, "per pass", "nll_gap", rate + size / 1e6)
+        for model, rate in cells
+        for size in (10_000, 60_000)
+    ]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "ablations.csv")
+    axes = draw("schedule", {"numbers": str(tmp_path / "ablations.csv")}, {}).axes
+    titles = [axis.get_title("left") for axis in axes]
+    assert titles == ["FCNN on MNIST, no masks", "", "FCNN on MNIST, 29 % masked", "CNN on MNIST, 29 % masked"]
+    assert [axis.axison for axis in axes] == [True, False, True, True]
+    handles, labels = axes[3].get_legend_handles_labels()
+    drawn = dict(zip(labels, handles, strict=True))
+    assert list(drawn["per pass"].lines[0].get_ydata()) == [0.3, 0.35]
+    paper = published("estimators").query("model == 'CNN' and masking_rate == 0.29")
+    assert list(drawn["published"].get_ydata()) == list(paper["student_nll_us"] - paper["teacher_nll"])
+
+
 def test_a_drawing_that_nobody_has_written_is_named():
     with pytest.raises(KeyError, match="sureness"):
         draw("sureness", {}, {})
