@@ -262,7 +262,7 @@ def published_vs_reproduced(numbers: str) -> Figure:
         heading(figure, "This run makes none of the paper's numbers.")
         return figure
     side = min(2.2, PAGE / len(shown))
-    size = (side * len(shown), side + 0.75)
+    size = (max(COLUMN, side * len(shown)), side + 0.75)  # the legend needs a column
     figure, axes = plt.subplots(1, len(shown), figsize=size, squeeze=False, layout="compressed")
     for axis, letter, table in zip(axes[0], "abcde", shown, strict=False):
         every, rows = compared[compared["table"] == table], made[made["table"] == table]

@@ -198,6 +198,16 @@ def test_a_run_that_makes_no_published_number_says_so_instead_of_showing_empty_p
     assert not figure.axes and figure.get_suptitle() == "This run makes none of the paper's numbers."
 
 
+@pytest.mark.parametrize("tables", [("estimators",), ("exp1", "estimators")])
+def test_the_legend_of_the_comparison_is_inside_the_figure_also_beside_a_single_panel(tmp_path, tables):
+    ours = {table: published(table) for table in tables}
+    figure = draw("published_vs_reproduced", {"numbers": csv(tmp_path, compare(ours, LONG, 1))}, {})
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    drawn = legend.get_window_extent()
+    assert 0 <= drawn.x0 < drawn.x1 <= figure.bbox.x1
+
+
 def test_the_figure_of_schedules_shows_all_gaps_beside_the_published_one(tmp_path):
     rows = [
         ("schedule", "CNN", "MNIST", size, 0, setting, "nll_gap", gap)
