@@ -4,6 +4,7 @@ Columns that begin with "beside_" are for readers: they stand in the rendered ta
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,18 +84,10 @@ def test_metrics(results: Results) -> Iterator[Row]:
     }
 
 
-@table
-def ood_auroc(results: Results) -> Iterator[Row]:
-    """Experiment 4, detection of out-of-distribution inputs, masked like the test set."""
-    for row in ood_extended(results):
-        if row.pop("masked"):
-            yield {key.removesuffix("_auroc"): v for key, v in row.items() if not key.endswith(("_aupr", "_fpr95"))}
-
-
-@table
-def ood_extended(results: Results) -> Iterator[Row]:
-    """The same with more measures, and also without masks on the out-of-distribution inputs."""
-    inside = {source: uncertainty for source, _, uncertainty in results.downstream("test")}
+@cache  # because two tables are made of it
+def _detection(results: Results) -> list[Row]:
+    """Detection of each out-of-distribution set, masked like the test set and without masks, by every measure."""
+    inside, rows = {source: uncertainty for source, _, uncertainty in results.downstream("test")}, list[Row]()
     for ood in results.ood_sets:
         variants = [ood, f"{ood}-unmasked"] if results.cell.mask else [ood]
         for variant in variants:
@@ -112,7 +105,23 @@ def ood_extended(results: Results) -> Iterator[Row]:
                     row[f"{source}_auroc"] = metrics.auroc(*pair)
                     row[f"{source}_aupr"] = metrics.aupr(*equal)
                     row[f"{source}_fpr95"] = metrics.fpr95(*equal)
-                yield row
+                rows.append(row)
+    return rows
+
+
+@table
+def ood_auroc(results: Results) -> Iterator[Row]:
+    """Experiment 4, detection of out-of-distribution inputs, masked like the test set."""
+    for row in _detection(results):
+        if row["masked"]:
+            told = {key.removesuffix("_auroc"): v for key, v in row.items() if not key.endswith(("_aupr", "_fpr95"))}
+            yield {key: value for key, value in told.items() if key != "masked"}
+
+
+@table
+def ood_extended(results: Results) -> Iterator[Row]:
+    """The same with more measures, and also without masks on the out-of-distribution inputs."""
+    yield from _detection(results)
 
 
 @table
