@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TextIO
 
 import matplotlib as mpl
 import numpy as np
@@ -70,7 +70,7 @@ def masking(images: str, side: int, data_seed: int) -> Figure:
 
 
 @drawing
-def robustness(numbers: str, title: str) -> Figure:
+def robustness(numbers: str | TextIO, title: str) -> Figure:
     """Teacher NLL, NLL gap and entropy MAE over training sizes and masking rates; without masks, over sizes alone."""
     table = pd.read_csv(numbers)
     table["gap"] = table["student_nll_us"] - table["teacher_nll"]

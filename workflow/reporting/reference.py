@@ -1,16 +1,20 @@
 """The whole reproduction on one page: of each published number the longest run that makes it, and why it differs."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
+from matplotlib.figure import Figure
 
 from workflow.experiments.tables import TABLES
 from workflow.reporting.claims import judge, read
 from workflow.reporting.comparison import ROW_KEYS, VERDICTS, counted, counts, in_words, repeats, text_of
+from workflow.reporting.drawings import draw
 from workflow.reporting.findings.finding import Frames
 from workflow.reporting.forms import markdown
 from workflow.reporting.frames import KEY_COLUMNS
@@ -140,6 +144,17 @@ def united(parts: list[Part]) -> Frames:
     return frames
 
 
+def robustness_of_all(parts: list[Part]) -> Iterator[tuple[str, Figure]]:
+    """The figures of experiment 2, by name, of each model of which the runs together make cells with several masks."""
+    for (model, dataset), rows in united(parts)["estimators"].groupby(["model", "dataset"], sort=False):
+        if rows["masking_rate"].nunique() > 1:
+            numbers = StringIO(rows.to_csv(index=False))
+            yield (
+                f"robustness_{model}_{dataset}".lower(),
+                draw("robustness", {"numbers": numbers}, {"title": f"{model} on {dataset}"}),
+            )
+
+
 def claims_of_all(parts: list[Part]) -> pd.DataFrame:
     """Every claim, judged on the numbers of all runs together; one that they cannot judge, with what it lacks."""
     theirs = {name: published(name) for name in (*PUBLISHED_TABLES, "text")}
@@ -199,6 +214,8 @@ def page(folder: Path, parts: list[Part], causes: list[Cause], numbers: pd.DataF
     shown = "\n\n".join(
         f"**{path.parts[0]}: {path.stem.replace('_', ' ')}**\n\n![{path.stem}]({path})" for path in figures
     )
+    drawn = [f"![{path.stem}]({path.name})" for path in sorted(folder.glob("robustness_*.png"))]
+    together = ["**All runs together: robustness to uncertainty; blank cells were not run**", *drawn] if drawn else []
     told = in_words(numbers).replace(" it makes", " these runs make")
     return "\n".join(
         [
@@ -219,7 +236,7 @@ def page(folder: Path, parts: list[Part], causes: list[Cause], numbers: pd.DataF
                 PREDICTIONS,
             ),
             "## Figures\n",
-            shown,
+            "\n\n".join([*together, shown]),
             "",
         ]
     )

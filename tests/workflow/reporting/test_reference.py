@@ -21,6 +21,7 @@ from workflow.reporting.reference import (
     gather,
     page,
     parts_in,
+    robustness_of_all,
     text_of_numbers,
     united,
 )
@@ -120,6 +121,18 @@ def test_of_a_row_that_several_runs_make_the_longest_runs_is_judged_then_that_of
     off = (table["teacher_nll"] - table["teacher_nll_published"]).round(6)
     assert len(table) == 24
     assert set(off[table["masking_rate"] == 0]) == {2} and set(off[table["masking_rate"] > 0]) == {1}
+
+
+def test_heatmaps_have_the_cells_of_all_runs_and_leave_blank_what_none_has_made(runs):
+    with_cells(runs / "early", "model == 'FCNN' and masking_rate == 0")
+    with_cells(runs / "late", "model == 'FCNN' and masking_rate == 0.29 and train_size > 10000")
+    with_cells(runs / "once", "model == 'CNN' and masking_rate == 0")  # without masks there is no heatmap
+    ((name, figure),) = robustness_of_all(parts_in(runs))
+    assert name == "robustness_fcnn_mnist"
+    table = published("estimators").query("model == 'FCNN' and masking_rate in (0, 0.29)")
+    made = table[(table["masking_rate"] == 0) | (table["train_size"] > 10000)]
+    written = [text.get_text() for text in figure.axes[0].texts]
+    assert sorted(written) == sorted(made["teacher_nll"].map("{:.3f}".format)) and len(written) == 7
 
 
 def test_the_page_tells_what_made_each_run_and_how_many_numbers_count_there(runs):
