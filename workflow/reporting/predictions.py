@@ -160,13 +160,18 @@ def _entropies_need_length(frames: Frames) -> Counted | None:
     return Counted(bool(came), bool((share >= 1).any()), told)
 
 
-def _masked(frames: Frames) -> pd.DataFrame | None:
-    """The FCNN's cells with masks, with the published numbers beside ours; None unless they are all there."""
+def _cells_beside_published(frames: Frames, which: str) -> pd.DataFrame:
+    """Some cells of experiment 2 with the published numbers beside ours, and the gaps of U_s."""
     keys = ["model", "dataset", "train_size", "masking_rate"]
-    ours = frames["estimators"].query("dataset == 'MNIST' and masking_rate > 0 and model == 'FCNN'")
-    table = ours.merge(published("estimators"), on=keys, suffixes=("", "_published"))
+    table = frames["estimators"].query(which).merge(published("estimators"), on=keys, suffixes=("", "_published"))
     for end in ("", "_published"):
         table[f"gap{end}"] = table[f"student_nll_us{end}"] - table[f"teacher_nll{end}"]
+    return table
+
+
+def _masked(frames: Frames) -> pd.DataFrame | None:
+    """The FCNN's cells with masks, with the published numbers beside ours; None unless they are all there."""
+    table = _cells_beside_published(frames, "dataset == 'MNIST' and masking_rate > 0 and model == 'FCNN'")
     return table if len(table) == MASKED_CELLS else None
 
 
@@ -278,6 +283,28 @@ def _half_the_cost(frames: Frames) -> Counted | None:
     return Counted(found.true == 1, found.true == 0, found.evidence)
 
 
+def _two_sizes_of_cifar10(frames: Frames) -> pd.DataFrame | None:
+    """CIFAR-10 with 10,000 and 20,000 images, in this order, with the published gaps beside ours; None without both."""
+    table = _cells_beside_published(frames, "dataset == 'CIFAR10' and train_size < 50000").sort_values("train_size")
+    return table if len(table) == 2 else None
+
+
+def _gaps_of_cifar10_are_larger(frames: Frames) -> Counted | None:
+    if (table := _two_sizes_of_cifar10(frames)) is None:
+        return None
+    larger, (smallest, next_size) = table["gap"] > table["gap_published"], table["gap"]
+    told = ", ".join(f"{row.train_size:,} images {row.gap:.3f} ({row.gap_published:.3f})" for row in table.itertuples())
+    return Counted(bool(larger.all() and smallest > next_size), not larger.all(), f"gap (published): {told}")
+
+
+def _entropy_errors_do_not_rise(frames: Frames) -> Counted | None:
+    if (table := _two_sizes_of_cifar10(frames)) is None:
+        return None
+    smallest, next_size = table["entropy_mae_uo"]
+    rise = next_size - smallest
+    return Counted(bool(rise <= 0), bool(rise > 0.02), f"MAE {smallest:.3f} → {next_size:.3f}")
+
+
 HYPOTHESES = (
     Hypothesis(
         "H1", "CNN students had their rate halved every 100 epochs", "ablations", _halved_every_100_epochs, SEEDS
@@ -304,6 +331,8 @@ HYPOTHESES = (
     Hypothesis("P8", "pruned FCNN students are not ahead at equal cost", "tradeoff", _pruning_is_not_ahead),
     Hypothesis("P9", "the FCNN's students improve strongly in entropies only", "tradeoff", _nll_is_bounded),
     Hypothesis("P10", "half of the FCNN's multiply-adds cost little", "tradeoff", _half_the_cost),
+    Hypothesis("P11", "CIFAR-10's gaps are larger than published", "estimators", _gaps_of_cifar10_are_larger),
+    Hypothesis("P12", "CIFAR-10's entropy errors do not rise with data", "estimators", _entropy_errors_do_not_rise),
 )
 
 

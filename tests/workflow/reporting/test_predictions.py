@@ -245,6 +245,35 @@ def test_predictions_of_trade_offs_wait_for_both_methods():
     assert {outcome_of(f"P{number}", tables)[0] for number in range(7, 11)} == {"not run"}
 
 
+def sizes(**columns: list[float]) -> dict[str, pd.DataFrame]:
+    """CIFAR-10's two smaller sizes, the larger first; columns are off from the published ones by so much."""
+    table = published("estimators").query("dataset == 'CIFAR10' and train_size < 50000").iloc[::-1]
+    return {"estimators": table.assign(**{name: table[name] + by for name, by in columns.items()})}
+
+
+@pytest.mark.parametrize(
+    ("off", "expected", "told"),
+    [
+        ([0.1, 0.1], "as predicted", "10,000 images 0.579 (0.479), 20,000 images 0.481 (0.381)"),
+        ([0.3, 0.1], "neither", "10,000 images 0.579 (0.479), 20,000 images 0.681 (0.381)"),
+        ([0.1, -0.01], "refuted", "10,000 images 0.469 (0.479), 20,000 images 0.481 (0.381)"),
+    ],
+)
+def test_p11_wants_gaps_above_the_published_that_fall_with_data(off, expected, told):
+    assert outcome_of("P11", sizes(student_nll_us=off)) == (expected, f"gap (published): {told}")
+
+
+@pytest.mark.parametrize(("off", "expected"), [(-0.07, "as predicted"), (-0.06, "neither"), (-0.04, "refuted")])
+def test_p12_wants_errors_that_do_not_rise_with_data(off, expected):
+    found, told = outcome_of("P12", sizes(entropy_mae_uo=[off, 0]))
+    assert found == expected and told == f"MAE 0.144 → {0.21 + off:.3f}"
+
+
+def test_predictions_of_cifar10_wait_for_both_sizes():
+    alone = {"estimators": sizes()["estimators"].iloc[:1]}
+    assert {outcome_of(f"P{number}", alone)[0] for number in (11, 12)} == {"not run"}
+
+
 def test_tables_that_do_not_tell_decide_nothing():
     assert set(outcomes({"run": ({}, 3, 10**6)})["outcome"]) == {"not run"}
 
