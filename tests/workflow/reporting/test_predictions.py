@@ -7,7 +7,8 @@ import pytest
 
 from tests.helpers import ROOT
 from workflow.reporting.frames import with_frontier
-from workflow.reporting.predictions import HYPOTHESES, LARGEST, PER_PASS, SMALLEST, outcomes
+from workflow.reporting.predicted.schedules import LARGEST, PER_PASS, SMALLEST
+from workflow.reporting.predictions import HYPOTHESES, outcomes
 from workflow.reporting.published import published
 
 CELLS = published("estimators").query("dataset == 'MNIST' and masking_rate in (0, 0.29)")

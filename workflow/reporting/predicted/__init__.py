@@ -1,0 +1,1 @@
+"""What runs say of the predictions in docs/predictions.md: a module for each set of runs."""
