@@ -172,7 +172,8 @@ def test_on_the_papers_data_published_numbers_stand_beside_ours(real_root, tmp_p
     for role, model in config["models"].items():
         mnist = role.endswith("_mnist")
         model |= {"dataset": "MNIST" if mnist else "CIFAR10", "ood": ["KMNIST"] if mnist else ["TIM"]}
-        model |= {"train_sizes": [200], "masks": [0], "standardise": not mnist}
+        model |= {"train_sizes": [60_000 if mnist else 50_000], "masks": [0], "standardise": not mnist}
+        model["chain"] |= {"step_size": 2e-6}
     (folder / "real.yaml").write_text(yaml.safe_dump(config))
     result = snakemake(folder, "results/real/tables/exp1.md", "--configfile", "real.yaml")
     assert result.returncode == 0, result.stdout[-3000:]

@@ -2,7 +2,9 @@
 
 PAPER_STEPS = 10**6
 """T of every published chain."""
-PAPER_SETS = frozenset({"MNIST", "CIFAR10"})
+TRAINING_IMAGES = {"MNIST": 60_000, "CIFAR10": 50_000}
+"""How many the published sets have. Experiment 1 is about all of them."""
+PAPER_SETS = frozenset(TRAINING_IMAGES)
 """The published training sets."""
 SET_OF = {"fcnn_mnist": "MNIST", "cnn_mnist": "MNIST", "cnn_cifar10": "CIFAR10"}
 """By models, what each is trained on."""

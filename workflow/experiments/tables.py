@@ -10,7 +10,7 @@ from itertools import product
 from workflow.experiments.ablations import Ablation, ablations
 from workflow.experiments.matrix import Matrix
 from workflow.experiments.names import Cell, StudentId
-from workflow.experiments.paper import ESTIMATORS, SIZES
+from workflow.experiments.paper import ESTIMATORS, SIZES, TRAINING_IMAGES
 from workflow.experiments.paths import TABLE_FORMS
 
 EXPERIMENTS = {
@@ -87,8 +87,10 @@ def _base_students(matrix: Matrix) -> list[Part]:
         Need(cell, (matrix.student(role, "predictive", "us"), matrix.student(role, "entropy", "uo")))
         for role in matrix.models
         for cell in matrix.full(role)
+        if cell.train_size
+        == TRAINING_IMAGES.get(cell.dataset, cell.train_size)  # of other sets, the most that are wanted
     ]
-    return [Part("", tuple(needs))] if needs else []  # experiment 2 alone may have no cells without masks
+    return [Part("", tuple(needs))] if needs else []  # there may be no such cells, nor any without masks
 
 
 def _by_model(matrix: Matrix) -> list[Part]:

@@ -77,6 +77,17 @@ def test_experiment_2_with_masks_alone_leaves_out_the_table_of_cells_without_the
     assert plan.judging()["tables"] == ["estimators", "constants"]
 
 
+def test_experiment_1_is_about_all_training_images_of_the_papers_sets():
+    config = copy.deepcopy(configuration("paper")) | {"experiments": [2]}
+    for role, sizes in {"fcnn_mnist": [30_000], "cnn_mnist": [30_000, 60_000], "cnn_cifar10": [10_000]}.items():
+        config["models"][role]["train_sizes"] = sizes
+    (table,) = (table for table in TABLES if table.name == "exp1")
+    (part,) = table.parts_in(Matrix(config))
+    assert [(need.cell.role, need.cell.train_size) for need in part.needs] == [("cnn_mnist", 60_000)]
+    config["models"]["cnn_mnist"]["train_sizes"] = [30_000]
+    assert "exp1" not in [table.name for table in Plan(config).tables]
+
+
 def test_a_model_that_is_left_out_leaves_no_trace():
     config = configuration()
     config["models"]["cnn_mnist"] = None
