@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from matplotlib.figure import Figure
 from PIL import Image, ImageChops
 
 from tests.helpers import ROOT, published_tables
@@ -17,7 +18,8 @@ from workflow.experiments.matrix import Matrix
 from workflow.reporting.claims import judge
 from workflow.reporting.comparison import compare, counted, in_words
 from workflow.reporting.drawings import draw
-from workflow.reporting.published import PUBLISHED_TABLES
+from workflow.reporting.published import PUBLISHED_TABLES, published
+from workflow.reporting.reference import parts_in, robustness_of_all, united
 
 REFERENCE = ROOT / "results/reference"
 PARTS = sorted(path.parent.parent for path in REFERENCE.glob("*/tables/published_vs_reproduced.csv"))
@@ -71,6 +73,7 @@ def test_the_summary_tells_the_verdicts_and_how_many_numbers_were_made(part):
 
 DRAWN = {
     "experiment4": {"comparison_gped_end2": "accuracy", "published_vs_reproduced": "published_vs_reproduced"},
+    "grid": {"published_vs_reproduced": "published_vs_reproduced"},
     "learning_rate": {
         "published_vs_reproduced": "published_vs_reproduced",
         "robustness_cnn_mnist": "estimators",
@@ -98,12 +101,26 @@ def test_the_figures_show_the_numbers_in_the_tables(part, name, tmp_path):
         options = {"titles": [matrix.title(role) for role in matrix.models]}
     table.to_csv(numbers, index=False)
     figure = draw(drawing, {"numbers": [numbers] if "titles" in options else numbers}, options)
+    check_that_it_is(committed, figure, dpi=300)
+
+
+def check_that_it_is(committed: Image.Image, figure: Figure, dpi: int) -> None:
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=300)
+    figure.savefig(drawn, format="png", dpi=dpi)
     ours = Image.open(drawn)
     assert ours.size == committed.size
     differences = ImageChops.difference(ours.convert("RGB"), committed.convert("RGB"))
     assert np.asarray(differences).mean() < 0.001  # a dot that moves by its width changes some hundred pixels
+
+
+def test_the_heatmaps_of_all_runs_show_the_numbers_in_their_tables():
+    figures = dict(robustness_of_all(parts_in(REFERENCE)))
+    assert figures.keys() == {path.stem for path in REFERENCE.glob("robustness_*.png")}
+    for name, figure in figures.items():
+        committed = Image.open(REFERENCE / f"{name}.png")
+        if f"version{matplotlib.__version__}," not in committed.info["Software"]:
+            pytest.skip(f"it was drawn by {committed.info['Software']}, this is {matplotlib.__version__}")
+        check_that_it_is(committed, figure, dpi=200)
 
 
 def test_every_committed_figure_but_two_is_looked_at():
@@ -161,13 +178,10 @@ def test_what_is_said_of_entropy_students_that_learnt_nothing_stands_in_the_tabl
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_the_page_tells_how_many_numbers_of_each_part_agree(part):
     verdicts = counted(pd.read_csv(part / "tables/published_vs_reproduced.csv"))["verdict"].value_counts()
-    made, text = verdicts.drop("not measured").sum(), " ".join(PAGE.split())
-    told = {
-        "experiment4": f"{verdicts['agrees']} of them agree",
-        "learning_rate": f"Of the {made} numbers of this part {verdicts['agrees']} agree",
-    }
-    assert told[part.name] in text
-    assert f"{verdicts['better']} are better and {verdicts['worse']} worse" in text
+    made = verdicts.drop("not measured").sum()
+    (row,) = (line for line in PAGE.splitlines() if f"reference/{part.name}.yaml --config" in line)
+    told = [made, *(verdicts.get(name, 0) for name in ("agrees", "better", "worse"))]
+    assert row.endswith(f"| {' | '.join(map(str, told))} |")
 
 
 def test_the_readme_counts_the_numbers_of_all_parts():
@@ -182,6 +196,36 @@ def test_the_readme_counts_the_numbers_of_all_parts():
         f"{agree} of them agree to half of the smallest effect" in readme
         and f"{better} are better and {worse} worse" in readme
     )
+
+
+def test_the_page_tells_of_every_mask_with_all_images_what_the_runs_and_the_paper_have():
+    keys = ["model", "dataset", "train_size", "masking_rate"]
+    table = united(parts_in(REFERENCE))["estimators"].merge(published("estimators"), on=keys, suffixes=("", "_theirs"))
+    rows = []
+    table = table.query("dataset == 'MNIST' and train_size == 60000")
+    table = table.sort_values(["model", "masking_rate"], ascending=[False, True])
+    for row in table.to_dict("records"):
+        cells = [f"{row['teacher_nll']:.3f} ({row['teacher_nll_theirs']:.3f})"]
+        for estimator in ("us", "uo"):
+            ours, theirs = (row[f"student_nll_{estimator}{end}"] - row[f"teacher_nll{end}"] for end in ("", "_theirs"))
+            cells.append(f"{ours:+.3f} ({theirs:+.3f})".replace("-0.000", "+0.000"))
+        cells.append(f"{row['entropy_mae_uo']:.3f} ({row['entropy_mae_uo_theirs']:.3f})")
+        rows.append(f"| {row['model']} | {100 * row['masking_rate']:.0f} % | {' | '.join(cells)} |")
+    assert len(rows) == 12
+    assert "\n".join(rows) in PAGE
+
+
+def test_what_the_page_says_of_masks_is_what_was_counted():
+    text, counts = " ".join(PAGE.split()), (REFERENCE / "README.md").read_text()
+    for told, found in (
+        ("worse in all 20 cells of the FCNN, by 0.044 on average", r"above in 20 of 20, .*; \+0\.044 on average"),
+        ("they differ by 0.0016 on average", r"U_o is ahead by \+0\.0016 on average of 20 cells"),
+        ("in 15 of 16 cells of the FCNN, with 3 % in 1 of 4", r"constant in 15 of 16, with m = 5 in 1 of 4"),
+    ):
+        assert told in text and re.search(found, counts)
+    gaps = united(parts_in(REFERENCE))["estimators"].query("model == 'FCNN' and masking_rate == 0.29")
+    gaps = (gaps["student_nll_us"] - gaps["teacher_nll"]).set_axis(gaps["train_size"])
+    assert f"from {gaps[10000]:.3f} with 10,000 images to {gaps[60000]:+.3f} with 60,000" in text
 
 
 # Bayesian Dark Knowledge
