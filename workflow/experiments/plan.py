@@ -79,12 +79,11 @@ class Plan:
     def _row(self) -> dict[Cell, Hashable]:
         """What cells that may share a job have in common: all but their masks, and which tables need them.
 
-        Whoever wants one table or figure has no chain run that it is not made from. Ablations do not count: they want
-        cells of every training size, and would cut the jobs of all other tables in two.
+        Whoever wants one table or figure has no chain run that it is not made from.
         """
         needed_by: dict[Cell, list[str]] = {cell: [] for cell in self.cells.values()}
         for name, measurement in self.measurements.items():
-            for need in measurement.needs if name != ABLATIONS.name else ():
+            for need in measurement.needs:
                 needed_by[need.cell].append(name)
         return {cell: (replace(cell, mask=0), *names) for cell, names in needed_by.items()}
 

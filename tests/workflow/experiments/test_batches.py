@@ -13,7 +13,6 @@ from workflow.experiments.batches import Batch, Shared, batches
 from workflow.experiments.matrix import Matrix
 from workflow.experiments.plan import Plan
 from workflow.experiments.settings import teacher, training
-from workflow.experiments.tables import ABLATIONS
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -97,20 +96,11 @@ def test_cells_that_share_a_job_differ_in_their_masks_alone(experiments):
 
 @pytest.mark.parametrize("preset", [None, "paper", "tiny"])
 def test_what_needs_one_of_the_cells_that_share_a_job_needs_all_of_them(preset):
-    """So that whoever wants one table or figure waits for nothing else. Ablations are about some cells of every row."""
+    """So that whoever wants one table or figure waits for nothing else."""
     plan = planned(1000, 1000, preset)
-    tables = [one for name, one in plan.measurements.items() if name != ABLATIONS.name]
-    wanted = [{need.cell.path for need in one.needs} for one in tables]
-    for figure in (one for one in plan.figures.values() if not one.of_ablations):
+    wanted = [{need.cell.path for need in one.needs} for one in plan.measurements.values()]
+    for figure in plan.figures.values():
         wanted.append({path for path in plan.cells if any(f"/{path}/" in file for file in figure.files())})
     jobs = [set(job) for shared in plan.chains().values() for job in jobs_of(plan, shared)]
     for cells in wanted:
         assert all(job <= cells or not job & cells for job in jobs)
-
-
-def test_a_row_of_the_matrix_is_one_job_whether_or_not_ablations_ask_for_some_of_its_cells():
-    with_ablations, without = (planned(1000, 6, None, **more).chains() for more in ({}, {"ablations": []}))
-    of_the_experiments = {path for shared in without.values() for path in shared.every}
-    jobs = {name: [path for path in one.every if path in of_the_experiments] for name, one in with_ablations.items()}
-    assert {name: paths for name, paths in jobs.items() if paths} == {name: one.every for name, one in without.items()}
-    assert "teacher_m0_m5_m10_m15_m20_m25" in jobs
