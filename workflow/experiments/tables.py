@@ -83,12 +83,12 @@ class Table:
 
 
 def _base_students(matrix: Matrix) -> list[Part]:
+    """On all training images of the paper's sets; of other sets, on the most that are wanted."""
     needs = [
         Need(cell, (matrix.student(role, "predictive", "us"), matrix.student(role, "entropy", "uo")))
         for role in matrix.models
         for cell in matrix.full(role)
-        if cell.train_size
-        == TRAINING_IMAGES.get(cell.dataset, cell.train_size)  # of other sets, the most that are wanted
+        if cell.train_size == TRAINING_IMAGES.get(cell.dataset, cell.train_size)
     ]
     return [Part("", tuple(needs))] if needs else []  # there may be no such cells, nor any without masks
 

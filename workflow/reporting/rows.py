@@ -114,8 +114,8 @@ def ood_auroc(results: Results) -> Iterator[Row]:
     """Experiment 4, detection of out-of-distribution inputs, masked like the test set."""
     for row in _detection(results):
         if row["masked"]:
-            told = {key.removesuffix("_auroc"): v for key, v in row.items() if not key.endswith(("_aupr", "_fpr95"))}
-            yield {key: value for key, value in told.items() if key != "masked"}
+            told = {key: value for key, value in row.items() if not key.endswith(("masked", "_aupr", "_fpr95"))}
+            yield {key.removesuffix("_auroc"): value for key, value in told.items()}
 
 
 @table
