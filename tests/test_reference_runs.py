@@ -18,6 +18,7 @@ from workflow.experiments.matrix import Matrix
 from workflow.reporting.claims import judge
 from workflow.reporting.comparison import compare, counted, in_words
 from workflow.reporting.drawings import draw
+from workflow.reporting.predicted.counted import cells_beside_published
 from workflow.reporting.published import PUBLISHED_TABLES, published
 from workflow.reporting.reference import parts_in, robustness_of_all, united
 
@@ -223,9 +224,37 @@ def test_what_the_page_says_of_masks_is_what_was_counted():
         ("in 15 of 16 cells of the FCNN, with 3 % in 1 of 4", r"constant in 15 of 16, with m = 5 in 1 of 4"),
     ):
         assert told in text and re.search(found, counts)
-    gaps = united(parts_in(REFERENCE))["estimators"].query("model == 'FCNN' and masking_rate == 0.29")
+    table = cells_beside_published(united(parts_in(REFERENCE)), "model == 'FCNN' and masking_rate > 0")
+    off = {
+        name: table[name] - table[f"{name}_published"] for name in ("teacher_nll", "student_nll_uo", "student_nll_us")
+    }
+    assert f"worse than published by {off['student_nll_uo'].mean():.3f} on average" in text
+    assert f"with U_s it is better by {-off['student_nll_us'].mean():.3f}" in text
+    few, many = (off["teacher_nll"][table["train_size"] == size].mean() for size in (10_000, 60_000))
+    assert f"(by {few:.3f} with 10,000, by {many:.3f} with 60,000)" in text
+    gaps = table.query("masking_rate == 0.29")
     gaps = (gaps["student_nll_us"] - gaps["teacher_nll"]).set_axis(gaps["train_size"])
     assert f"from {gaps[10000]:.3f} with 10,000 images to {gaps[60000]:+.3f} with 60,000" in text
+
+
+def test_the_readme_and_the_page_count_the_claims_of_all_runs_as_they_were_counted():
+    claims = pd.read_csv(REFERENCE / "claims.csv").set_index("claim")
+    falls, rises, gap, nll, mae = (
+        [re.search(r"\d+ of \d+", claims.loc[claim, column])[0] for column in ("published", "reproduced")]
+        for claim in (
+            "The teacher's NLL falls with more training data",
+            "The teacher's NLL rises with masking",
+            "The student's NLL gap falls with more training data",
+            "U_o is almost always better than U_s in NLL",
+            "U_o is almost always better than U_s in entropy MAE",
+        )
+    )
+    readme, text = (ROOT / "README.md").read_text(), " ".join(PAGE.split())
+    assert f"| {falls[0]}, {rises[0]} | {falls[1]}, {rises[1]} |" in readme and f"| {gap[0]} | without masks" in readme
+    assert f"rises with masks in {rises[1]} comparisons and falls with data in {falls[1]}" in text
+    assert f"the claim holds in {gap[1]} comparisons" in text
+    assert f"({nll[0]} with 6 ties, and {mae[0]})" in text
+    assert f"in {nll[1]} cells by NLL" in text and f"in {mae[1]} cells whose students" in text
 
 
 # Bayesian Dark Knowledge
